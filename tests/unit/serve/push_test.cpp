@@ -83,7 +83,7 @@ public:
       requests_.push_back(std::move(request));
       changed_.notify_all();
       if (isHolding_) {
-        held_ = [respond, response] { respond(response); };
+        held_.emplace_back([respond, response] { respond(response); });
       } else {
         respond(std::move(response));
       }
@@ -111,7 +111,10 @@ public:
   }
   void release() {
     const std::scoped_lock lock(mutex_);
-    std::exchange(held_, {})();
+    isHolding_ = false;
+    for (const std::function<void()>& answer : std::exchange(held_, {})) {
+      answer();
+    }
   }
   InboundRequest take() {
     std::unique_lock lock(mutex_);
@@ -130,7 +133,7 @@ private:
   std::string refused_;
   std::deque<InboundRequest> requests_;
   bool isHolding_ = false;
-  std::function<void()> held_;
+  std::vector<std::function<void()>> held_;
   testing::IoThread io_;
   std::shared_ptr<transport::HttpServer> server_;
 };
@@ -446,6 +449,21 @@ TEST_CASE("An application that is away holds up no frames of another, however ma
   const InboundRequest request = application.take();
   CHECK(json::parse(request.body).at("type") == "order.placed");
   stage.inboxOnce([](const json& all) { return all.size() == 9; });
+}
+
+TEST_CASE("P12: an application that works on as many frames as it has places holds up no frames of another") {
+  Application slow;
+  slow.hold();
+  Application application;
+  Stage stage(application.url(), json::array({{{"types", "job.*"}, {"url", slow.url()}}}));
+  for (int session = 0; session < 4; ++session) {
+    stage.send("job.wanted", "j-" + std::to_string(session));
+    slow.take();
+  }
+  stage.send("order.placed");
+  CHECK(json::parse(application.take().body).at("type") == "order.placed");
+  slow.release();
+  stage.inboxOnce(isEmpty);
 }
 
 TEST_CASE("A frame that no application takes stays with its sender") {
