@@ -3,8 +3,11 @@
 // session, or no figure is given.
 
 #include <algorithm>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <condition_variable>
 #include <cstddef>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -37,7 +40,9 @@ enum class Way {
   /// The frame's handler takes it in the request's transaction.
   atOnce,
   deferred,
-  /// The same, by a sender that is a peer of ours: an ACK event is enqueued to it.
+  /// The same, with an executor of one thread, as the daemon has one; otherwise each place is a thread.
+  deferredToOneThread,
+  /// Deferred, by a sender that is a peer of ours: an ACK event is enqueued to it.
   acknowledged,
 };
 
@@ -121,7 +126,11 @@ Handling handle(const Settings& settings, Way way) {
     }
     OutboxManager manager = OutboxManager::open(file, receiving);
     Handled handled;
+    boost::asio::thread_pool thread(1);
     InboundOptions options;
+    if (way == Way::deferredToOneThread) {
+      options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(thread.get_executor());
+    }
     options.allowAnonymous = true;
     options.deferred.concurrency = kRunsAtOnce;
     options.deferred.handler = [&](DeferredFrame frame) {
@@ -166,11 +175,14 @@ Handling handle(const Settings& settings, Way way) {
 Measurement deferred(const Settings& settings) {
   Measurement measurement;
   const Handling later = handle(settings, Way::deferred);
+  const Handling oneThread = handle(settings, Way::deferredToOneThread);
   const Handling acknowledged = handle(settings, Way::acknowledged);
   const Handling atOnce = handle(settings, Way::atOnce);
   measurement.figure("deferred_per_s", later.pace.perSecond);
   measurement.figure("deferred_cpu_us_per_frame", later.pace.cpuMicroseconds);
   measurement.figure("deferred_frames_per_sync", later.framesPerSync);
+  measurement.figure("one_thread_per_s", oneThread.pace.perSecond);
+  measurement.figure("one_thread_cpu_us_per_frame", oneThread.pace.cpuMicroseconds);
   measurement.figure("acknowledged_per_s", acknowledged.pace.perSecond);
   measurement.figure("acknowledged_cpu_us_per_frame", acknowledged.pace.cpuMicroseconds);
   measurement.baseline("at_once_per_s", atOnce.pace.perSecond);
