@@ -1,11 +1,11 @@
 #include "reception/inbox_machine.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <set>
 #include <utility>
 
 #include "base/pattern.hpp"
+#include "delivery/check.hpp"
 
 namespace ackbox::reception {
 namespace {
@@ -44,7 +44,7 @@ std::size_t InboxMachine::poolOf(std::string_view type) const {
                                [type](const std::string& pattern) { return fitsPattern(pattern, type); });
   };
   const auto found = std::ranges::find_if(pools_, has);
-  assert(found != pools_.end());
+  delivery::check(found != pools_.end(), "each type has a pool");
   return static_cast<std::size_t>(found - pools_.begin());
 }
 
@@ -92,7 +92,7 @@ InboxMachine::Fitting InboxMachine::fittingOf(const Pool& pool, const Queue& que
 }
 
 void InboxMachine::want(std::size_t pool, const Wish& wish) {
-  assert(pools_[pool].limits.isOnDemand && wish.id != kAnything);
+  delivery::check(pools_[pool].limits.isOnDemand && wish.id != kAnything, "a wish is of a pool on demand");
   const auto [place, isNew] = pools_[pool].wishes.try_emplace(wish.id);
   Wish& known = place->second.wish;
   const bool isOther = isNew || known.types != wish.types || known.sessions != wish.sessions;
@@ -122,7 +122,7 @@ void InboxMachine::placeFreed(const Turn& turn) {
     return;
   }
   Pool& pool = pools_[turn.pool];
-  assert(pool.taken > 0);
+  delivery::check(pool.taken > 0, "a place that is freed was taken");
   --pool.taken;
   if (const auto place = pool.wishes.find(turn.wish); place != pool.wishes.end() && place->second.inHand > 0) {
     --place->second.inHand;
@@ -131,7 +131,7 @@ void InboxMachine::placeFreed(const Turn& turn) {
 
 void InboxMachine::headEnded(QueueNumber number) {
   const auto place = queues_.find(number);
-  assert(place != queues_.end() && place->second.state == State::taken);
+  delivery::check(place != queues_.end() && place->second.state == State::taken, "a frame that ends was taken");
   Queue& queue = place->second;
   Types::value_type* const type = queue.head().type;
   if (--type->second.count == 0) {
@@ -161,7 +161,7 @@ void InboxMachine::erase(std::unordered_map<QueueNumber, Queue>::iterator place)
 
 void InboxMachine::headWaits(QueueNumber number, SteadyTime until) {
   Queue& queue = queues_.at(number);
-  assert(queue.state == State::taken);
+  delivery::check(queue.state == State::taken, "a frame that waits was taken");
   queue.state = State::waiting;
   queue.ticket = ++lastTicket_;
   waits_.emplace(until, TurnQueue::Entry{number, queue.ticket});
@@ -169,7 +169,7 @@ void InboxMachine::headWaits(QueueNumber number, SteadyTime until) {
 
 void InboxMachine::headReady(QueueNumber number) {
   Queue& queue = queues_.at(number);
-  assert(queue.state == State::taken);
+  delivery::check(queue.state == State::taken, "a frame that is ready again was taken");
   makeReady(number, queue);
 }
 

@@ -70,7 +70,7 @@ PushEntry::Decision PushEntry::notAsked(const Name& frame, const std::string& ca
 PushEntry::Decision PushEntry::ended(const Name& frame, HandlerResult result, bool isJudged, SteadyTime now) {
   Decision decision;
   if (const auto found = refused_.find(frame); found != refused_.end()) {
-    waiting_ -= std::exchange(found->second.waits, false) ? 1 : 0;
+    waiting_ -= std::exchange(found->second.waits, false) ? 1U : 0U;
     if (isJudged) {
       std::erase(order_, frame);
       refused_.erase(found);
@@ -99,7 +99,7 @@ PushEntry::Refused& PushEntry::remember(const Name& frame) {
     order_.push_back(frame);
     if (order_.size() > kRememberedMax) {
       const auto oldest = refused_.find(order_.front());
-      waiting_ -= oldest->second.waits ? 1 : 0;
+      waiting_ -= oldest->second.waits ? 1U : 0U;
       refused_.erase(oldest);
       order_.pop_front();
     }

@@ -133,7 +133,7 @@ private:
     if (decision.result) {
       frame_.finish(std::move(*decision.result));
     } else {
-      frame_.giveBack("no end for it: the application " + target_->entry.cause(), decision.pause);
+      frame_.giveBack("the application " + target_->entry.cause(), decision.pause);
     }
     const auto self = shared_from_this();
     end();

@@ -33,7 +33,7 @@ const std::vector<Layer>& layers() {
       {"src/base/", {"ackbox/", "base/"}, {"boost/asio/", "boost/system/"}},
       {"src/protocol/", {"ackbox/", "base/", "protocol/"}, {"nlohmann/", "simdjson", "openssl/", "boost/uuid/"}},
       {"src/delivery/", {"ackbox/", "base/", "delivery/"}, {}},
-      {"src/reception/", {"ackbox/", "base/", "reception/"}, {}},
+      {"src/reception/", {"ackbox/", "base/", "delivery/check.hpp", "reception/"}, {}},
       // SQLite itself: nothing here knows a table of the outbox.
       {"src/sqlite/", {"ackbox/", "base/", "sqlite/"}, {"SQLiteCpp/", "sqlite3.h"}},
       {"src/store/sqlite/",
