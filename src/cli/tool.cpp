@@ -17,6 +17,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/file_steps.hpp"
 #include "cli/grammar.hpp"
+#include "cli/live_rows.hpp"
 #include "cli/man_page.hpp"
 #include "cli/monitoring.hpp"
 
@@ -152,7 +153,9 @@ std::string textOf(const Error& error, const Arguments& arguments) {
 /// What keeps a command from its work; `check` says it where monitoring looks.
 int failure(Console& console, const Arguments& arguments, const std::string& why, bool isDamage = false) {
   if (arguments.command == "check") {
-    return healthWithout(console.world(), isDamage ? Health::critical : Health::unknown, why, console.json());
+    return isDamage ? healthWithout(console.world(), Health::critical,
+                                    why + "; " + damageAdvice(arguments.file.string()), console.json())
+                    : healthWithout(console.world(), Health::unknown, why, console.json());
   }
   return console.fail(kCannot, why);
 }

@@ -135,7 +135,7 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
   peer.ordinarySinceRefused = turn == Turn::refused ? 0 : peer.ordinarySinceRefused + 1;
   peer.ordinarySinceLate = turn == Turn::late ? 0 : peer.ordinarySinceLate + 1;
   request.isLate = turn == Turn::late;
-  peer.lateInFlight += request.isLate ? 1 : 0;
+  peer.lateInFlight += request.isLate ? 1U : 0U;
   peer.exclusive = goesAlone ? request.id : 0;
   peer.probe = down ? request.id : peer.probe;
   peer.alone = peer.requestsInFlight == 0 ? request.id : 0;
@@ -344,7 +344,7 @@ void Machine::Body::pausePeer(Peer& peer, SteadyTime until) {
 void Machine::Body::endRequest(const Request& request) {
   Peer& peer = *request.peer;
   --peer.requestsInFlight;
-  peer.lateInFlight -= request.isLate ? 1 : 0;
+  peer.lateInFlight -= request.isLate ? 1U : 0U;
   for (RequestId* role : {&peer.probe, &peer.exclusive, &peer.alone}) {
     if (*role == request.id) {
       *role = 0;

@@ -136,9 +136,11 @@ void Watch::answered(const std::string& peer, const std::vector<std::string>& id
   if (report.outcome != RequestOutcome::peerRefused && report.outcome != RequestOutcome::peerUnavailable) {
     return;
   }
+  const bool isUnclear = report.isUnclear && !report.retryAfter;
   for (const std::string& id : ids) {
     Refused& one = refused_[id];
-    const bool isItsOwn = report.outcome == RequestOutcome::peerRefused && ids.size() == 1 && one.at != 0;
+    const bool isItsOwn =
+        (report.outcome == RequestOutcome::peerRefused || isUnclear) && ids.size() == 1 && one.at != 0;
     one.forItself += isItsOwn && one.at < takenAt_[peer] ? 1U : 0U;
     one.at = answers_;
   }

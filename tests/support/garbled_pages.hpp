@@ -8,28 +8,32 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ackbox::testing {
 
-/// Garbles the header of each leaf page of a table of SQLite's, with pages of 4 KiB, that holds `text`, as a disk may
-/// do. The file is closed. At least one.
+/// Garbles the headers of leaf pages of a table of SQLite's, with pages of 4 KiB, as a disk may do: of all that hold
+/// `text`, but for the first and the last ones, which an opening reads. The file is closed. At least one.
 inline void garblePages(const std::filesystem::path& file, std::string_view text) {
   constexpr std::size_t kPageBytes = 4096;
   constexpr std::size_t kHeaderBytes = 8;
+  constexpr std::size_t kKept = 3;
   constexpr char kLeafOfTable = 0x0d;
   std::string bytes;
   {
     std::ifstream stream(file, std::ios::binary);
     bytes.assign(std::istreambuf_iterator<char>(stream), {});
   }
-  std::size_t garbled = 0;
+  std::vector<std::size_t> pages;
   for (std::size_t at = kPageBytes; at + kPageBytes <= bytes.size(); at += kPageBytes) {
     if (bytes[at] == kLeafOfTable && std::string_view(bytes).substr(at, kPageBytes).find(text) != std::string::npos) {
-      bytes.replace(at, kHeaderBytes, kHeaderBytes, '\x7f');
-      ++garbled;
+      pages.push_back(at);
     }
   }
-  REQUIRE(garbled > 0);
+  REQUIRE(pages.size() > 2 * kKept);
+  for (std::size_t index = kKept; index < pages.size() - kKept; ++index) {
+    bytes.replace(pages[index], kHeaderBytes, kHeaderBytes, '\x7f');
+  }
   std::ofstream(file, std::ios::binary) << bytes;
 }
 

@@ -464,7 +464,8 @@ TEST_CASE("P13: a server whose file takes nothing is not ready, and is again whe
   CHECK(asker.ask("GET", "/readyz").status == 200);
 }
 
-TEST_CASE("P13: a server whose messages cannot be read, because pages of them are garbled, is not ready, and says why") {
+TEST_CASE(
+    "P13: a server whose messages cannot be read, because pages of them are garbled, is not ready, and says why") {
   ServeStage stage;
   {
     HttpAsker asker = stage.asker();
