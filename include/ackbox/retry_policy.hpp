@@ -123,9 +123,9 @@ struct PeerHealthPolicy {
       std::chrono::seconds(5),        std::chrono::seconds(15),       std::chrono::seconds(30),
   };
   /// Lost connections that put the peer down. Each answer makes up for three of them, so a peer that answers a quarter
-  /// of its requests stays up, and a network that loses some is no outage. A refused connection, a timeout, or an
-  /// answer such as 503 puts it down at once all the same. 1 to 1,000; 1: each loss does. Default 8: the requests that
-  /// may be under way together, which a peer that dies loses at once.
+  /// of its requests stays up, and a network that loses some is no outage. A refused connection, a timeout while
+  /// no later request was taken, or an answer such as 503 puts it down at once all the same. 1 to 1,000; 1: each loss
+  /// does. Default 8: the requests that may be under way together, which a peer that dies loses at once.
   std::uint32_t lossTolerance = 8;
   /// How often a connection may be lost while a message is alone in flight, before that message may be taken to be what
   /// kills the peer, and becomes a dead letter. Between these attempts it waits as its retry policy says, and is
