@@ -143,15 +143,16 @@ const std::string kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 /// A daemon whose inbox's frames of the types `order.*` go to an application, and a sender.
 class Stage {
 public:
-  /// `rules`: entries of `deliver` before the one for `order.*`.
-  explicit Stage(const std::string& applicationUrl, json rules = json::array())
+  /// `rules`: entries of `deliver` before the one for `order.*`. `concurrency`: of each.
+  explicit Stage(const std::string& applicationUrl, json rules = json::array(), int concurrency = 4)
       : secrets_(dir_.file("secrets").string()),
-        serve_(
-            (testing::writePrivateFile(secrets_, kSecret + "\n"),
-             rules.push_back({{"types", "order.*"}, {"url", applicationUrl}, {"secrets_file", secrets_}}),
-             Settings{
-                 {"inbox",
-                  json{{"listen", "127.0.0.1:0"}, {"allow_anonymous", true}, {"deliver", std::move(rules)}}.dump()}})),
+        serve_((testing::writePrivateFile(secrets_, kSecret + "\n"),
+                rules.push_back({{"types", "order.*"}, {"url", applicationUrl}, {"secrets_file", secrets_}}),
+                Settings{{"inbox", json{{"listen", "127.0.0.1:0"},
+                                        {"allow_anonymous", true},
+                                        {"concurrency", concurrency},
+                                        {"deliver", std::move(rules)}}
+                                       .dump()}})),
         sender_(OutboxManager::open(dir_.file("sender.db"), options())) {
     sender_.setSender(std::make_shared<HttpSender>());
     sender_.start();
@@ -455,11 +456,11 @@ TEST_CASE("P12: an application that works on as many frames as it has places hol
   Application slow;
   slow.hold();
   Application application;
-  Stage stage(application.url(), json::array({{{"types", "job.*"}, {"url", slow.url()}}}));
-  for (int session = 0; session < 4; ++session) {
-    stage.send("job.wanted", "j-" + std::to_string(session));
-    slow.take();
-  }
+  Stage stage(application.url(), json::array({{{"types", "job.*"}, {"url", slow.url()}}}), 1);
+  stage.send("job.wanted", "j-1");
+  slow.take();
+  stage.send("job.wanted", "j-2");
+  stage.inboxOnce([](const json& all) { return all.size() == 2; });
   stage.send("order.placed");
   CHECK(json::parse(application.take().body).at("type") == "order.placed");
   slow.release();
