@@ -86,6 +86,10 @@ public:
       changed_.notify_all();
     }
   }
+  void answered(bool isTaken) {
+    const std::scoped_lock lock(mutex_);
+    isWrong_ = isWrong_ || !isTaken;
+  }
   void await(std::uint64_t wanted) {
     std::unique_lock lock(mutex_);
     wanted_ = wanted;
@@ -93,7 +97,7 @@ public:
       throw std::runtime_error("only " + std::to_string(count_) + " frames were handled");
     }
     if (isWrong_) {
-      throw std::runtime_error("a frame was handled twice, or before an earlier one of its session");
+      throw std::runtime_error("a frame was refused, handled twice, or before an earlier one of its session");
     }
   }
 
@@ -150,11 +154,8 @@ Handling handle(const Settings& settings, Way way) {
     const PaceMeter meter;
     for (std::uint64_t sent = 0; sent < frames;) {
       const std::uint64_t count = std::min(kRequestFrames, frames - sent);
-      handler.asyncHandle(requests.next(count), [](const InboundResponse& response) {
-        if (response.status != 200) {
-          throw std::runtime_error("a request was refused: " + response.body);
-        }
-      });
+      handler.asyncHandle(requests.next(count),
+                          [&](const InboundResponse& response) { handled.answered(response.status < 300); });
       sent += count;
       handled.await(sent > kUnderWayMax ? sent - kUnderWayMax : 0);
     }
