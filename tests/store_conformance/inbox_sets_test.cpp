@@ -50,7 +50,7 @@ TEST_CASE("P7: of many rows each is claimed by itself, and the answers come in t
     REQUIRE(claims[index].kind == wanted);
     if (wanted == Kind::taken) {
       CHECK(claims[index].row.key == keys[index]);
-      CHECK(claims[index].row.starts == (index == 131 ? 2 : 1));
+      CHECK(claims[index].row.starts == (index == 131 ? 2U : 1U));
       const std::size_t named = index == 0 ? 90 : index == 90 ? 0 : index;
       CHECK(claims[index].row.frame.session == "s" + std::to_string(named));
     }
