@@ -48,6 +48,8 @@ struct RetryEvent : MessageEvent {
   /// Not before this instant.
   WallTime nextAttemptAt = {};
   std::string error = {};
+  /// The peer has deferred it, and is asked what became of it: nothing has failed, and nothing is charged.
+  bool asksAgain = false;
 };
 
 /// The message was taken away while it was pending: one with the same `Frame::supersedeKey` has come after it. It may

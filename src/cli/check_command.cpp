@@ -7,6 +7,7 @@
 #include "cli/monitoring.hpp"
 #include "cli/open.hpp"
 #include "cli/text.hpp"
+#include "cli/unattended.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -40,6 +41,7 @@ public:
         stopped_.push_back(describe(peer));
       }
     }
+    readUnattended(reader, world.clock->wallNow());
     const InboxPage inbox = reader.inbox({}, 1);
     if (!inbox.frames.empty()) {
       oldestFrame_ =
@@ -77,8 +79,8 @@ public:
            (oldest() == std::chrono::milliseconds(0) ? std::string() : ", oldest " + durationText(oldest())) + ", " +
            countText(stats_.failed, "dead letter") + ", " +
            (stats_.inbox == 0 ? std::string() : countText(stats_.inbox, "deferred frame") + " waiting, ") +
-           countText(away_.size(), "peer") + " away, " + std::to_string(processes_) +
-           (processes_ == 1 ? " process" : " processes");
+           (unattended_.empty() ? std::string() : unattended_ + ", ") + countText(away_.size(), "peer") + " away, " +
+           std::to_string(processes_) + (processes_ == 1 ? " process" : " processes");
   }
 
   /// `label=value[unit];warning;critical;minimum`, as the Monitoring Plugins have it.
@@ -129,6 +131,22 @@ private:
                                                 : Health::ok;
   }
 
+  /// What waits for an application, here and at peers.
+  void readUnattended(const OutboxReader& reader, WallTime now) {
+    const auto add = [&](const std::string& text, WallTime since) {
+      unattended_ += (unattended_.empty() ? "" : ", ") + text;
+      unattendedFor_ = std::max(unattendedFor_, std::chrono::duration_cast<std::chrono::milliseconds>(now - since));
+    };
+    if (const UnattendedFrames frames = reader.unattendedFrames(); frames.since) {
+      add(unattendedText(frames, now), *frames.since);
+    }
+    for (const PeerStats& peer : reader.peerStats()) {
+      if (peer.unattendedSince) {
+        add(unattendedText(peer, now), *peer.unattendedSince);
+      }
+    }
+  }
+
   [[nodiscard]] std::uint64_t undelivered() const { return stats_.pending + stats_.sending + stats_.sent; }
   [[nodiscard]] std::chrono::milliseconds oldest() const {
     return std::max(std::chrono::milliseconds(0), stats_.oldestPendingAge.value_or(std::chrono::milliseconds(0)));
@@ -150,6 +168,8 @@ private:
          countText(stats_.inbox, "deferred frame") + " waiting"},
         {"inbox_age", "inbox_age_ms", static_cast<std::uint64_t>(oldestFrame_.count()), arguments_.inboxAge, "s", false,
          "the oldest deferred frame waits for " + durationText(oldestFrame_)},
+        {"unattended_age", "unattended_age_ms", static_cast<std::uint64_t>(unattendedFor_.count()),
+         arguments_.unattendedAge, "s", false, unattended_},
         {"free_disk", "free_disk_bytes", disk_, arguments_.freeDisk, "B", true, bytesText(disk_) + " free on the disk"},
         {"log", "wal_bytes", stats_.walBytes, arguments_.logBytes, "B", false,
          "the log has " + bytesText(stats_.walBytes)},
@@ -162,6 +182,9 @@ private:
   // Held or disabled.
   std::vector<std::string> stopped_;
   std::chrono::milliseconds oldestFrame_{};
+  std::chrono::milliseconds unattendedFor_{};
+  // Empty: nothing waits for an application.
+  std::string unattended_;
   std::size_t processes_ = 0;
   std::uint64_t disk_ = 0;
   std::vector<Figure> figures_;

@@ -9,6 +9,7 @@
 
 #include "base/pattern.hpp"
 #include "protocol/json_writer.hpp"
+#include "protocol/timestamp.hpp"
 #include "serve/http/places.hpp"
 #include "serve/inbox/event_json.hpp"
 
@@ -21,6 +22,12 @@ constexpr std::size_t kUnreadFrameBytesMax = std::size_t{1024} * 1024;
 constexpr std::chrono::seconds kFrameTick{5};
 // Well within DeferredOptions::timeout.
 constexpr std::chrono::minutes kProgressPause{1};
+// An application may take as long as this for a frame.
+constexpr std::chrono::minutes kSilence{5};
+// Applications open streams for few types; the ends of those beyond are not remembered.
+constexpr std::size_t kEndedTypesMax = 64;
+constexpr std::size_t kUnattendedTypesMax = 64;
+constexpr const char* kNoStream = "a stream for its type to be opened";
 // An application that opens and ends streams does not fill the log.
 constexpr std::chrono::minutes kReportPause{1};
 // The first end of a stream may be a deployment.
@@ -60,6 +67,7 @@ FrameStreams::FrameStreams(boost::asio::any_io_executor executor, std::shared_pt
       log_(std::move(log)),
       instance_(random->next()),
       alarm_(clock_->makeAlarm(executor_)),
+      beganAt_(clock_->wallNow()),
       progressAt_(clock_->steadyNow() + kProgressPause) {}
 
 FrameStreams::~FrameStreams() = default;
@@ -168,6 +176,10 @@ void FrameStreams::give(Number frame, Number stream) {
   waiting_.erase(frame);
   held.stream = stream;
   held.receipt = ++lastNumber_;
+  held.givenAt = clock_->wallNow();
+  if (taker.unsettled.empty()) {
+    noteProgress(stream);
+  }
   taker.unsettled.emplace(held.receipt, frame);
   taker.lastSentAt = clock_->steadyNow();
   byReceipt_.emplace(held.receipt, frame);
@@ -219,6 +231,9 @@ void FrameStreams::ended(Number stream, transport::AnswerEnd end) {
     return;
   }
   const std::map<Number, Number> unsettled = std::move(found.mapped().unsettled);
+  if (endedAt_.size() < kEndedTypesMax || endedAt_.contains(found.mapped().wish.types)) {
+    endedAt_.insert_or_assign(found.mapped().wish.types, clock_->wallNow());
+  }
   for (const auto& [receipt, frame] : unsettled) {
     takeBack(held_.at(frame), frame);
   }
@@ -258,6 +273,7 @@ void FrameStreams::settle(std::vector<Settlement> settlements, std::function<voi
     const Number frame = found->second;
     Held& held = held_.at(frame);
     roomier.insert(held.stream);
+    noteProgress(held.stream);
     if (!settlement.result) {
       streams_.at(held.stream).unsettled.erase(held.receipt);
       takeBack(held, frame);
@@ -317,6 +333,7 @@ void FrameStreams::onTick() {
       stream.answer->send("\n");
     }
   }
+  reportSilent(now);
   // What began to wait while it was too soon to say so again.
   if (!hasReported_ && !draining_ && now >= reportAt_) {
     const auto unwanted = std::ranges::find_if(waiting_, [this](Number frame) {
@@ -362,18 +379,102 @@ void FrameStreams::addWaits(FrameWaits& waits) const {
   for (const std::string& types : types_) {
     waits.entries.push_back({.way = "pull", .types = types});
   }
-  for (const Number number : waiting_) {
-    const InboundFrame& frame = held_.at(number).frame.frame();
+  for (const auto& [number, held] : held_) {
+    const InboundFrame& frame = held.frame.frame();
+    FrameWaits::Name name(frame.source, frame.id);
+    if (held.stream != 0) {
+      waits.holders.emplace(std::move(name),
+                            nameOf(streams_.at(held.stream)) + " since " + protocol::formatTimestamp(held.givenAt));
+      continue;
+    }
     const bool isWanted =
         std::ranges::any_of(streams_, [&](const auto& stream) { return wants(stream.second, frame); });
-    waits.frames.emplace(std::pair(frame.source, frame.id), isWanted
-                                                                ? "a stream with room in its window"
-                                                                : "a stream for its type and session to be opened");
+    waits.frames.emplace(std::move(name), FrameWaits::Wait{isWanted ? "a stream with room in its window"
+                                                                    : "a stream for its type and session to be opened",
+                                                           !isWanted});
     if (!isWanted) {
       const auto entry = std::find_if(waits.entries.begin() + static_cast<std::ptrdiff_t>(first), waits.entries.end(),
                                       [&](const auto& one) { return fitsPattern(one.types, frame.type); });
       entry->isAway = true;
     }
+  }
+  const SteadyTime now = clock_->steadyNow();
+  for (const auto& [number, stream] : streams_) {
+    if (isSilent(stream, now)) {
+      const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(now - stream.progressAt);
+      waits.silent.push_back({nameOf(stream), stream.unsettled.size(), clock_->wallNow() - time});
+    }
+  }
+}
+
+void FrameStreams::addApplications(std::vector<Application>& applications) const {
+  const auto isOpen = [this](std::string_view types) {
+    return std::ranges::any_of(streams_, [&](const auto& one) {
+      return one.second.wish.window > 0 && commonPattern(one.second.wish.types, types);
+    });
+  };
+  std::set<std::string_view> unwanted;
+  for (const Number number : waiting_) {
+    const std::string& type = held_.at(number).frame.frame().type;
+    if (unwanted.size() < kUnattendedTypesMax && !unwanted.contains(type) && !isOpen(type)) {
+      unwanted.insert(type);
+    }
+  }
+  for (const std::string_view type : unwanted) {
+    applications.push_back({std::string(type), lastThereAt(type), kNoStream});
+  }
+  for (const std::string& types : types_) {
+    Application& application = applications.emplace_back();
+    application.types = types;
+    if (!isOpen(types)) {
+      application.awaySince = lastThereAt(types);
+      application.cause = kNoStream;
+    }
+  }
+}
+
+WallTime FrameStreams::lastThereAt(std::string_view types) const {
+  WallTime last = beganAt_;
+  for (const auto& [ended, at] : endedAt_) {
+    last = commonPattern(ended, types) ? std::max(last, at) : last;
+  }
+  return last;
+}
+
+std::string FrameStreams::nameOf(const Stream& stream) {
+  return (stream.wish.sharer.empty() ? "a stream" : "the stream of " + stream.wish.sharer) + " for types " +
+         stream.wish.types;
+}
+
+bool FrameStreams::isSilent(const Stream& stream, SteadyTime now) {
+  return !stream.unsettled.empty() && now - stream.progressAt >= kSilence;
+}
+
+void FrameStreams::noteProgress(Number stream) {
+  Stream& known = streams_.at(stream);
+  known.progressAt = clock_->steadyNow();
+  known.isReportedSilent = false;
+}
+
+void FrameStreams::reportSilent(SteadyTime now) {
+  for (auto& [number, stream] : streams_) {
+    if (!log_ || !isSilent(stream, now) || std::exchange(stream.isReportedSilent, true)) {
+      continue;
+    }
+    const std::string name = nameOf(stream);
+    const std::string frames = std::to_string(stream.unsettled.size());
+    const std::string time =
+        std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - stream.progressAt).count());
+    const std::array<LogField, 3> fields = {LogField{"application", name}, LogField{"frames", frames},
+                                            LogField{"silent_s", time}};
+    LogRecord record;
+    record.level = LogLevel::warning;
+    record.at = clock_->wallNow();
+    record.event = "application-silent";
+    record.text =
+        "an application has frames in hand and settles none of them; they run until it does, or its stream ends";
+    record.fields = fields;
+    log_(record);
   }
 }
 

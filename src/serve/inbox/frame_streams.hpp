@@ -86,8 +86,10 @@ public:
   [[nodiscard]] bool open(StreamWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head);
   /// Calls `done` once, on any thread, with whether each frame was still its stream's and its end is durable.
   void settle(std::vector<Settlement> settlements, std::function<void(const std::vector<bool>&)> done);
-  /// Adds the frames that no stream has.
+  /// Adds the frames that no stream has, which stream has the others, and the streams that settle nothing.
   void addWaits(FrameWaits& waits) const;
+  /// Adds the applications that streams are for: first types that no open stream fits, then the configured patterns.
+  void addApplications(std::vector<Application>& applications) const;
 
 private:
   using Number = std::uint64_t;
@@ -98,6 +100,9 @@ private:
     // Frames by their receipts, so that the oldest is the first.
     std::map<Number, Number> unsettled;
     SteadyTime lastSentAt;
+    // When it last settled one, or got its first.
+    SteadyTime progressAt = {};
+    bool isReportedSilent = false;
   };
   struct Held {
     DeferredFrame frame;
@@ -105,6 +110,7 @@ private:
     Number stream = 0;
     Number receipt = 0;
     std::uint64_t given = 0;
+    WallTime givenAt{};
     // Streams that ended by themselves while it was their oldest.
     unsigned ends = 0;
   };
@@ -125,6 +131,14 @@ private:
   void onTick();
   void arm();
   void reportWaiting(const InboundFrame& frame);
+  /// To be read behind "in hand of".
+  [[nodiscard]] static std::string nameOf(const Stream& stream);
+  /// Whether it has had frames for long and has settled none.
+  [[nodiscard]] static bool isSilent(const Stream& stream, SteadyTime now);
+  void reportSilent(SteadyTime now);
+  /// When the last stream for types of this pattern ended, or this began.
+  [[nodiscard]] WallTime lastThereAt(std::string_view types) const;
+  void noteProgress(Number stream);
   void checkIdle();
 
   const boost::asio::any_io_executor executor_;
@@ -143,6 +157,9 @@ private:
   std::map<Number, Stream> streams_;
   std::unordered_map<Number, Number> byReceipt_;
   Number lastNumber_ = 0;
+  const WallTime beganAt_;
+  // When the last stream of these types ended; of a bounded number of them.
+  std::map<std::string, WallTime, std::less<>> endedAt_;
   SteadyTime progressAt_;
   bool isTicking_ = false;
   bool hasReported_ = false;

@@ -59,6 +59,13 @@ struct Pusher::Target {
   std::size_t waiting = 0;
   // Absent: it takes what it gets.
   std::optional<SteadyTime> awaySince = {};
+
+  [[nodiscard]] std::string waitText(const std::string& why) const {
+    return "the application " + rule.url + ", which " + why;
+  }
+
+  // What was known against it last.
+  std::string cause = {};
   // Frames that have waited since then.
   std::size_t waited = 0;
 };
@@ -113,9 +120,11 @@ public:
   }
 
   void addWait(FrameWaits& waits) const {
-    if (!cause_.empty()) {
-      waits.frames.emplace(std::pair(frame_.frame().source, frame_.frame().id),
-                           "the application " + target_->rule.url + ", which " + cause_);
+    FrameWaits::Name name(frame_.frame().source, frame_.frame().id);
+    if (cause_.empty()) {
+      waits.holders.emplace(std::move(name), "the application " + target_->rule.url);
+    } else {
+      waits.frames.emplace(std::move(name), FrameWaits::Wait{target_->waitText(cause_), true});
     }
   }
 
@@ -154,6 +163,7 @@ private:
       ++target_->waited;
     }
     cause_ = std::move(cause);
+    target_->cause = cause_;
     if (!target_->awaySince) {
       target_->awaySince = now;
       // Last, because a sink may throw.
@@ -276,6 +286,19 @@ void Pusher::addWaits(FrameWaits& waits) const {
   }
   for (const std::shared_ptr<Push>& push : pushes_) {
     push->addWait(waits);
+  }
+}
+
+void Pusher::addApplications(std::vector<Application>& applications) const {
+  const auto steady = clock_->steadyNow();
+  const auto wall = clock_->wallNow();
+  for (const std::shared_ptr<Target>& target : targets_) {
+    Application& application = applications.emplace_back();
+    application.types = target->rule.types;
+    if (target->awaySince && target->waiting > 0) {
+      application.awaySince = wall - std::chrono::duration_cast<std::chrono::milliseconds>(steady - *target->awaySince);
+      application.cause = target->waitText(target->cause);
+    }
   }
 }
 

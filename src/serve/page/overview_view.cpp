@@ -84,7 +84,7 @@ Html peersTable(const View& view, std::vector<cli::PeerFigures> peers) {
 
 Html overviewView(const View& view, const Overview& overview) {
   const Stats& stats = overview.stats;
-  const HealthSentence health = healthOf(stats, overview.peers, overview.blockedSessions, view.now);
+  const HealthSentence health = healthOf(stats, overview.peers, overview.blockedSessions, overview.reception, view.now);
   Html html;
   html.raw("<div data-live=\"health\"><p class=\"health\" data-level=\"").text(health.level).raw("\">");
   if (health.view.empty()) {

@@ -72,11 +72,14 @@ std::optional<std::string> chosen(Query& query, std::string_view name) {
 
 void showOverview(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
-  show(service, asked(request, "Overview", ""), std::move(respond), [&service](const View& view) {
-    const std::size_t blocked = service.reader().blockedSessions(kBlockedCounted).size();
-    return std::optional(overviewView(
-        view, {service.manager().getStats(), cli::readPeers(service.reader()), {blocked, blocked == kBlockedCounted}}));
-  });
+  show(service, asked(request, "Overview", ""), std::move(respond),
+       [&service, silent = service.frameWaits().silent](const View& view) {
+         const std::size_t blocked = service.reader().blockedSessions(kBlockedCounted).size();
+         return std::optional(overviewView(view, {service.manager().getStats(),
+                                                  cli::readPeers(service.reader()),
+                                                  {blocked, blocked == kBlockedCounted},
+                                                  {service.reader().unattendedFrames(), silent}}));
+       });
 }
 
 void showPeers(Service& service, Request&& request, Respond&& respond) {

@@ -26,6 +26,7 @@ struct Overview {
   Stats stats = {};
   std::vector<cli::PeerFigures> peers = {};
   BoundedCount blockedSessions = {};
+  Reception reception = {};
 };
 [[nodiscard]] Html overviewView(const View& view, const Overview& overview);
 

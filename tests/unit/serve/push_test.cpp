@@ -356,7 +356,7 @@ TEST_CASE("While the application is away nothing is charged, and its frame is ta
   CHECK(away.find(" warning application-away url=http://127.0.0.1:") != std::string::npos);
   const json waiting = stage.inboxOnce([](const json& frames) { return frames.size() == 3 && allWait(frames); });
   for (const json& frame : waiting) {
-    CHECK(frame.at("state") == "running");
+    CHECK(frame.at("state") == "unattended");
     CHECK(frame.at("retry_count") == 0);
     CHECK(frame.at("waits_for").get<std::string>().find("/hook, which cannot be reached: ") != std::string::npos);
   }
@@ -399,7 +399,7 @@ TEST_CASE("An application that is away holds up no frames of another, however ma
   // As many as there are places.
   stage.inboxOnce([](const json& all) {
     return all.size() == 9 &&
-           std::ranges::count(all, json("running"), [](const json& one) { return one.at("state"); }) == 4;
+           std::ranges::count_if(all, [](const json& one) { return one.at("start_count") == 1; }) == 4;
   });
   stage.send("order.placed");
   const InboundRequest request = application.take();
