@@ -131,18 +131,20 @@ private:
                                                 : Health::ok;
   }
 
-  /// What waits for an application, here and at peers.
+  /// What waits for an application, here and at peers. It has not waited longer than the oldest of its kind.
   void readUnattended(const OutboxReader& reader, WallTime now) {
-    const auto add = [&](const std::string& text, WallTime since) {
+    const auto add = [&](const std::string& text, WallTime since, std::optional<WallTime> oldest) {
       unattended_ += (unattended_.empty() ? "" : ", ") + text;
-      unattendedFor_ = std::max(unattendedFor_, std::chrono::duration_cast<std::chrono::milliseconds>(now - since));
+      const WallTime waitsSince = std::max(since, oldest.value_or(since));
+      unattendedFor_ =
+          std::max(unattendedFor_, std::chrono::duration_cast<std::chrono::milliseconds>(now - waitsSince));
     };
     if (const UnattendedFrames frames = reader.unattendedFrames(); frames.since) {
-      add(unattendedText(frames, now), *frames.since);
+      add(unattendedText(frames, now), *frames.since, frames.oldestAt);
     }
     for (const PeerStats& peer : reader.peerStats()) {
       if (peer.unattendedSince) {
-        add(unattendedText(peer, now), *peer.unattendedSince);
+        add(unattendedText(peer, now), *peer.unattendedSince, stats_.oldestPendingAt);
       }
     }
   }

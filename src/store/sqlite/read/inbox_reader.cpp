@@ -165,13 +165,12 @@ UnattendedFrames InboxReader::unattended() {
     if (away == nullptr) {
       continue;
     }
-    const WallTime since = std::max(*away->awaySince, query.instant(1));
     if (++found.frames == 1) {
       found.oldestAt = query.instant(1);
       found.type = query.text(0);
       found.cause = away->cause;
     }
-    found.since = std::min(found.since.value_or(since), since);
+    found.since = std::min(found.since.value_or(*away->awaySince), *away->awaySince);
   }
   return found;
 }
