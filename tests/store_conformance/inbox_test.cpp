@@ -229,7 +229,7 @@ TEST_CASE("P13: a frame whose application is away is unattended, in hand of its 
   const std::string type = inboundFrame(1).type;
   const WallTime since = world.clock->wallNow() - std::chrono::minutes(1);
   // Of several that fit, the first counts.
-  const std::vector<Application> away = {{type, since, "a stream\tof\nits type"}, {"*", std::nullopt, ""}};
+  const std::vector<ackbox::Application> away = {{type, since, "a stream\tof\nits type"}, {"*", std::nullopt, ""}};
   inTransaction(*store, [&] { store->inbox().noteApplications(away); });
   CHECK(state("s-1") == InboxState::unattended);
   CHECK(state("s-2") == InboxState::behind);
@@ -255,7 +255,7 @@ TEST_CASE("P13: a frame whose application is away is unattended, in hand of its 
   CHECK(explained("s-2")[1].hindrance == BlockReason::applicationAway);
 
   // It is there again, and its process goes.
-  inTransaction(*store, [&] { store->inbox().noteApplications(std::vector<Application>{{"*", std::nullopt, ""}}); });
+  inTransaction(*store, [&] { store->inbox().noteApplications(std::vector<ackbox::Application>{{"*", std::nullopt, ""}}); });
   CHECK(state("s-1") == InboxState::running);
   CHECK(reader->unattendedFrames().frames == 0);
   CHECK(world.problems() == "");

@@ -388,7 +388,7 @@ TEST_CASE("P13: without any application both sides say so, in the same words eve
   // Until the file has it.
   while (body("/v1/inbox?state=unattended").find("\"message_id\"") == std::string::npos) {
   }
-  const std::string text = "2 frames wait for an application; none has taken type order.placed for ";
+  const std::string text = "2 frames wait for an application; none has taken type order.<wbr>placed for ";
   CHECK(body("/").find(text) != std::string::npos);
   CHECK(body("/").find("All is well") == std::string::npos);
   CHECK(body("/metrics").find("\nackbox_unattended_frames 2\n") != std::string::npos);
