@@ -255,7 +255,9 @@ TEST_CASE("P13: a frame whose application is away is unattended, in hand of its 
   CHECK(explained("s-2")[1].hindrance == BlockReason::applicationAway);
 
   // It is there again, and its process goes.
-  inTransaction(*store, [&] { store->inbox().noteApplications(std::vector<ackbox::Application>{{"*", std::nullopt, ""}}); });
+  inTransaction(*store, [&] {
+    store->inbox().noteApplications(std::vector<ackbox::Application>{{"*", std::nullopt, ""}});
+  });
   CHECK(state("s-1") == InboxState::running);
   CHECK(reader->unattendedFrames().frames == 0);
   CHECK(world.problems() == "");

@@ -88,7 +88,7 @@ constexpr Break kBreaks[] = {
     {"claims", "its owner is not registered", 0, "UPDATE ackbox_claims SET owner_id=99 WHERE block=0"},
     {"claims", "its owner is not registered", -1, "UPDATE ackbox_claims SET owner_id=99 WHERE block=-1"},
     {"claims", "two owners have claimed the same", 0,
-     "INSERT INTO ackbox_owners SELECT 99,0,0,0; INSERT INTO ackbox_claims SELECT block,99,bits FROM ackbox_claims "
+     "INSERT INTO ackbox_owners SELECT 99,0,0,0,''; INSERT INTO ackbox_claims SELECT block,99,bits FROM ackbox_claims "
      "WHERE block=0"},
     {"claims", "it claims what is no pending message", 0, "UPDATE ackbox_claims SET bits=bits|1<<9 WHERE block=0"},
     {"claims", "it claims what is no pending message", 0, "UPDATE ackbox_claims SET bits=bits|1<<63 WHERE block=0"},
