@@ -17,7 +17,7 @@ enum class BlockReason : std::uint8_t {
   acknowledged,
   /// It was given up at `until`; `detail` is the reason.
   deadLetter,
-  /// The peer has it and will acknowledge; at `until` it is sent again.
+  /// The peer has it and will acknowledge; at `until` it is asked again.
   awaitsAck,
   /// The process `processId` is sending it.
   inFlight,
@@ -61,7 +61,7 @@ enum class BlockReason : std::uint8_t {
 
   // Of deferred frames only; `behind`, `backoff` and `ownerDead` hold for them as well.
 
-  /// Its handler works on it since `since`, in the process `processId`.
+  /// Its handler, or an application, has it in hand since `since`, in the process `processId`.
   running,
   /// No live process has a `DeferredOptions::handler` for this file.
   noDeferredHandler,
@@ -74,6 +74,13 @@ enum class BlockReason : std::uint8_t {
   /// Its sender is no peer of this file by its agent URI, so that no ACK event goes to it: it asks again at its
   /// `ackTimeout`.
   senderIsNoPeer,
+  /// It waits for an application since `since`: for `detail`.
+  applicationAway,
+
+  // Of messages that the peer has deferred.
+
+  /// At the peer no application takes frames of its type, `detail`, since `since`, as the peer's last answer says.
+  peerUnattended,
 };
 
 /// The reason's name, as printed: `"behind"`, `"peerDown"`, …

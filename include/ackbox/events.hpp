@@ -41,13 +41,16 @@ struct FailedEvent : MessageEvent {
 };
 
 /// The message will be tried again: after an attempt that was charged to it, or one that a limit of the receiver's
-/// refused (`error` begins with the limit's code, such as `limit-marks`), which is charged to nobody.
+/// refused (`error` begins with the limit's code, such as `limit-marks`), which is charged to nobody; or because the
+/// peer is asked what became of it (`asksAgain`).
 struct RetryEvent : MessageEvent {
   /// Charged attempts so far.
   std::uint32_t retryCount = 0;
   /// Not before this instant.
   WallTime nextAttemptAt = {};
   std::string error = {};
+  /// The peer has deferred it, and is asked what became of it: nothing has failed, and nothing is charged.
+  bool asksAgain = false;
 };
 
 /// The message was taken away while it was pending: one with the same `Frame::supersedeKey` has come after it. It may

@@ -13,6 +13,7 @@
 #include "ackbox/frame_handler.hpp"
 #include "ackbox/inbound_frame.hpp"
 #include "ackbox/inbound_peer.hpp"
+#include "ackbox/inbox.hpp"
 #include "ackbox/retry_policy.hpp"
 
 namespace boost::asio {
@@ -66,6 +67,11 @@ struct DeferredOptions {
   /// Their bytes of data; the same holds for it. At least 1. Default 1 GiB: the longest frames would fill that with
   /// 4,096.
   std::uint64_t bytesMax = 1ULL << 30;
+  /// The applications that the handler gives frames to, where it does: of several that fit a type the first counts.
+  /// Frames whose application is away are `InboxState::unattended`, and their senders get to know. Called on the
+  /// store's thread, also while a frame is answered: it must return at once and not throw; null: nothing is known.
+  /// Default: not set.
+  std::function<std::shared_ptr<const std::vector<Application>>()> applications = {};
   /// Where runs begin, and timers run. Null (default): threads of the handler's own, one for each place and one
   /// more. One of yours must be run by your program; its context must live until the `InboundHandler` has gone.
   std::shared_ptr<const boost::asio::any_io_executor> executor = {};

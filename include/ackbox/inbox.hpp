@@ -19,7 +19,11 @@ namespace ackbox {
 enum class InboxState : std::uint8_t {
   /// It runs when its turn comes.
   waiting,
-  /// Its handler works on it.
+  /// It waits for an application that is not connected, or does not take frames: see `Application`.
+  unattended,
+  /// An earlier frame of its session goes before it.
+  behind,
+  /// Its handler, or an application, has it in hand.
   running,
   /// Its last run failed; it runs again from `InboxInfo::dueAt` on.
   backoff,
@@ -28,7 +32,7 @@ enum class InboxState : std::uint8_t {
   ended,
 };
 
-/// The state's name, as printed: `"WAITING"`, `"RUNNING"`, …
+/// The state's name, as printed: `"WAITING"`, `"UNATTENDED"`, …
 [[nodiscard]] std::string_view toString(InboxState state) noexcept;
 
 /// A deferred frame as it stands in the receiver's file.
@@ -60,12 +64,39 @@ struct InboxInfo {
   /// Why that run failed: what its handler threw, or the `detail` or `code` of its `HandlerResult`; at most 1,000
   /// bytes. In `ended`: the `detail` that the sender gets.
   std::string lastError = {};
+  /// In `unattended`: what it waits for, to be read behind "waits for".
+  std::string waitsFor = {};
   /// In `ended`: the code of the refusal; empty: it was acknowledged.
   std::string reason = {};
   /// Of its data.
   std::uint64_t bytes = 0;
   /// Its place in the order of acceptance; 0 in `ended`.
   std::int64_t row = 0;
+};
+
+/// An application that a deferred handler gives frames to, as its process knows it.
+struct Application {
+  /// Of the frames that are for it: a type, or the beginning of types with `*` behind it.
+  std::string types = {};
+  /// Since when it is not there, so that its frames wait; nothing: it is there.
+  std::optional<WallTime> awaySince = {};
+  /// What its frames wait for, to be read behind "waits for".
+  std::string cause = {};
+};
+
+/// The deferred frames that wait for an application.
+struct UnattendedFrames {
+  /// Those that wait, and those behind them in their sessions.
+  std::uint64_t frames = 0;
+  /// There may be more: only so many frames were looked at.
+  bool isCut = false;
+  /// When the oldest of them was accepted; nothing: there are none.
+  std::optional<WallTime> oldestAt = {};
+  /// Since when the application that is away the longest of theirs is; nothing: there are none.
+  std::optional<WallTime> since = {};
+  /// The type of the oldest, and what it waits for.
+  std::string type = {};
+  std::string cause = {};
 };
 
 /// Chooses deferred frames that have not ended; what is not set does not restrict.

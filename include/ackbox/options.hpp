@@ -180,8 +180,9 @@ struct OutboxOptions {
   std::size_t batchBytes = 768 * 1024;
   /// How long one request may take from its start to the whole answer. Default 30 s.
   std::chrono::milliseconds requestTimeout = std::chrono::seconds(30);
-  /// How long a deferred message waits for its ACK event before it is sent again. Each repetition counts as a retry;
-  /// `RetryPolicy::maxRetries` ends the message only when the peer then refuses it. Default 60 s.
+  /// How long a deferred message waits for its ACK event before the peer is asked, by sending it again. The next waits
+  /// are 2, 4 and 8 times as long, but for that no longer than an hour. Nothing has failed, so no retry is counted.
+  /// Default 60 s.
   std::chrono::milliseconds ackTimeout = std::chrono::seconds(60);
   /// How often the file is asked for rows that another process or connection committed. Own commits wake the sender
   /// at once. It is also how long a run that was alone may take to notice that another process has opened the file, and

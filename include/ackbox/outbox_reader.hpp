@@ -148,6 +148,9 @@ public:
   /// oldest. Costs by the number of frames that wait; so do the next two.
   [[nodiscard]] std::optional<InboxInfo> findInbox(std::string_view source, std::string_view messageId) const;
 
+  /// The deferred frames that wait for an application, among the first 10,000 of the inbox.
+  [[nodiscard]] UnattendedFrames unattendedFrames() const;
+
   /// The deferred frame as its handler gets it; nothing when it has ended, or `findInbox` finds nothing.
   [[nodiscard]] std::optional<InboundFrame> inboxFrame(std::string_view source, std::string_view messageId) const;
 

@@ -88,6 +88,9 @@ struct FrameResult {
   std::optional<std::chrono::milliseconds> retryAfter = {};
   /// JSON text from the peer's handler; empty when none.
   std::string result = {};
+  /// Of a `defer`: for how long the peer has had no application that takes frames of this type. Nothing: it has one, or
+  /// does not say.
+  std::optional<std::chrono::milliseconds> unattended = {};
   /// What becomes of the message on `nack` or `term`, by a sender of this process; counts before
   /// `OutboxOptions::onFailure`. Never comes from the wire. Default: not set.
   std::optional<FailureDecision> decision = {};

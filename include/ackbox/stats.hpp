@@ -145,6 +145,11 @@ struct PeerStats {
   std::optional<WallTime> lastResetAt = {};
   /// Total: acknowledged messages that were put back to be sent again for that.
   std::uint64_t resent = 0;
+
+  /// Since when the peer has no application for frames that it has deferred, and their type, as its last answers say;
+  /// of several types the one that it named last. Nothing: it says no such thing, or `sent` is 0.
+  std::optional<WallTime> unattendedSince = {};
+  std::string unattendedType = {};
 };
 
 /// One session's part of the outbox. Unordered messages are in none.

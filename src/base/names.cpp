@@ -34,6 +34,10 @@ std::string_view toString(InboxState state) noexcept {
   switch (state) {
     case InboxState::waiting:
       return "WAITING";
+    case InboxState::unattended:
+      return "UNATTENDED";
+    case InboxState::behind:
+      return "BEHIND";
     case InboxState::running:
       return "RUNNING";
     case InboxState::backoff:
@@ -152,6 +156,10 @@ std::string_view toString(BlockReason hindrance) noexcept {
       return "ackEventsWait";
     case BlockReason::senderIsNoPeer:
       return "senderIsNoPeer";
+    case BlockReason::applicationAway:
+      return "applicationAway";
+    case BlockReason::peerUnattended:
+      return "peerUnattended";
   }
   return "unknown";
 }

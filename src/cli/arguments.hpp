@@ -65,6 +65,8 @@ struct Arguments {
   Threshold inboxCount{10'000, 50'000};
   Threshold inboxAge{std::chrono::milliseconds(std::chrono::hours(1)).count(),
                      std::chrono::milliseconds(std::chrono::hours(24)).count()};
+  Threshold unattendedAge{std::chrono::milliseconds(std::chrono::minutes(1)).count(),
+                          std::chrono::milliseconds(std::chrono::hours(1)).count()};
   Threshold freeDisk{1ULL << 30, 200ULL << 20};
   Threshold logBytes{256ULL << 20, 1ULL << 30};
 

@@ -9,6 +9,7 @@
 #include "cli/monitoring.hpp"
 #include "cli/open.hpp"
 #include "cli/text.hpp"
+#include "cli/unattended.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -45,6 +46,7 @@ public:
         stopped_.push_back(describe(peer));
       }
     }
+    readUnattended(reader, world.clock->wallNow());
     const InboxPage inbox = reader.inbox({}, 1);
     if (!inbox.frames.empty()) {
       oldestFrame_ =
@@ -93,8 +95,8 @@ public:
            (oldest() == std::chrono::milliseconds(0) ? std::string() : ", oldest " + durationText(oldest())) + ", " +
            countText(stats_.failed, "dead letter") + ", " +
            (stats_.inbox == 0 ? std::string() : countText(stats_.inbox, "deferred frame") + " waiting, ") +
-           countText(away_.size(), "peer") + " away, " + std::to_string(processes_) +
-           (processes_ == 1 ? " process" : " processes");
+           (unattended_.empty() ? std::string() : unattended_ + ", ") + countText(away_.size(), "peer") + " away, " +
+           std::to_string(processes_) + (processes_ == 1 ? " process" : " processes");
   }
 
   /// `label=value[unit];warning;critical;minimum`, as the Monitoring Plugins have it.
@@ -145,6 +147,24 @@ private:
                                                 : Health::ok;
   }
 
+  /// What waits for an application, here and at peers. It has not waited longer than the oldest of its kind.
+  void readUnattended(const OutboxReader& reader, WallTime now) {
+    const auto add = [&](const std::string& text, WallTime since, std::optional<WallTime> oldest) {
+      unattended_ += (unattended_.empty() ? "" : ", ") + text;
+      const WallTime waitsSince = std::max(since, oldest.value_or(since));
+      unattendedFor_ =
+          std::max(unattendedFor_, std::chrono::duration_cast<std::chrono::milliseconds>(now - waitsSince));
+    };
+    if (const UnattendedFrames frames = reader.unattendedFrames(); frames.since) {
+      add(unattendedText(frames, now), *frames.since, frames.oldestAt);
+    }
+    for (const PeerStats& peer : reader.peerStats()) {
+      if (peer.unattendedSince) {
+        add(unattendedText(peer, now), *peer.unattendedSince, stats_.oldestPendingAt);
+      }
+    }
+  }
+
   [[nodiscard]] std::uint64_t undelivered() const { return stats_.pending + stats_.sending + stats_.sent; }
   [[nodiscard]] std::chrono::milliseconds oldest() const {
     return std::max(std::chrono::milliseconds(0), stats_.oldestPendingAge.value_or(std::chrono::milliseconds(0)));
@@ -166,6 +186,8 @@ private:
          countText(stats_.inbox, "deferred frame") + " waiting"},
         {"inbox_age", "inbox_age_ms", static_cast<std::uint64_t>(oldestFrame_.count()), arguments_.inboxAge, "s", false,
          "the oldest deferred frame waits for " + durationText(oldestFrame_)},
+        {"unattended_age", "unattended_age_ms", static_cast<std::uint64_t>(unattendedFor_.count()),
+         arguments_.unattendedAge, "s", false, unattended_},
         {"free_disk", "free_disk_bytes", disk_, arguments_.freeDisk, "B", true, bytesText(disk_) + " free on the disk"},
         {"log", "wal_bytes", stats_.walBytes, arguments_.logBytes, "B", false,
          "the log has " + bytesText(stats_.walBytes)},
@@ -178,6 +200,9 @@ private:
   // Held or disabled.
   std::vector<std::string> stopped_;
   std::chrono::milliseconds oldestFrame_{};
+  std::chrono::milliseconds unattendedFor_{};
+  // Empty: nothing waits for an application.
+  std::string unattended_;
   std::size_t processes_ = 0;
   std::uint64_t disk_ = 0;
   // Empty: none was found.

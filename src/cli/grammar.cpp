@@ -142,7 +142,7 @@ public:
     command.add_option("--session", arguments_.session, "Frames of this session")->type_name("NAME");
     command.add_option("--state", arguments_.state, "Only those in this state")
         ->type_name("STATE")
-        ->check(CLI::IsMember({"waiting", "running", "backoff"}));
+        ->check(CLI::IsMember({"waiting", "unattended", "behind", "running", "backoff"}));
   }
   void addDeadLetters(CLI::App& command) {
     addIds(command, false);
@@ -294,6 +294,8 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
                "Those of them that are held or disabled, and wait for a person (default off,1)");
   addThreshold(check, "--inbox", arguments.inboxCount, kCount, "Deferred frames that wait (default 10000,50000)");
   addThreshold(check, "--inbox-age", arguments.inboxAge, kMilliseconds, "Age of the oldest of them (default 1h,1d)");
+  addThreshold(check, "--unattended-age", arguments.unattendedAge, kMilliseconds,
+               "How long deferred frames, here or at a peer, have had no application (default 1m,1h)");
   addThreshold(check, "--free-disk", arguments.freeDisk, kBytes,
                "Room on the file's disk, wrong when it is less (default 1GiB,200MiB)", true);
   addThreshold(check, "--log-size", arguments.logBytes, kBytes, "Size of the write-ahead log (default 256MiB,1GiB)");

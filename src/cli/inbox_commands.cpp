@@ -1,7 +1,6 @@
 // Deferred frames in the receiver's file: `inbox`, `inbox-show`, `inbox-explain`, `inbox-retry`, `inbox-discard`.
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <functional>
 
@@ -26,9 +25,7 @@ InboxFilter inboxFilterOf(const Arguments& arguments) {
     filter.source = arguments.source;
   }
   if (arguments.state) {
-    constexpr std::array kStates = {InboxState::waiting, InboxState::running, InboxState::backoff};
-    filter.state = *std::find_if(kStates.begin(), kStates.end() - 1,
-                                 [&](InboxState state) { return inboxStateName(state) == *arguments.state; });
+    filter.state = liveInboxStateOf(*arguments.state);
   }
   return filter;
 }
@@ -43,12 +40,12 @@ Table inboxTable(const std::vector<InboxInfo>& frames, WallTime now) {
                {"ACCEPTED", Align::left},
                {"DUE", Align::left},
                {"RETRIES", Align::right},
-               {"LAST ERROR", Align::left}});
+               {"WHY", Align::left}});
   for (const InboxInfo& frame : frames) {
     table.add({frame.messageId, inboxStateName(frame.state), frame.source, frame.session,
                frame.sequence == 0 ? "-" : std::to_string(frame.sequence), frame.type, agoText(now, frame.acceptedAt),
                frame.state == InboxState::backoff ? agoText(now, frame.dueAt) : "-", std::to_string(frame.retryCount),
-               shortened(frame.lastError, kErrorWidth)});
+               shortened(frame.waitsFor.empty() ? frame.lastError : "waits for " + frame.waitsFor, kErrorWidth)});
   }
   return table;
 }
@@ -233,6 +230,7 @@ int inboxShow(Console& console, const Arguments& arguments) {
     row("retries", std::to_string(info->retryCount));
     row("runs", std::to_string(info->startCount));
   }
+  row("waits for", info->waitsFor);
   row("reason", info->reason);
   instant("failed", info->failedAt);
   row(hasEnded ? "detail" : "last error", info->lastError);

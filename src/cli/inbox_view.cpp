@@ -1,6 +1,7 @@
 #include "cli/inbox_view.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <optional>
 
@@ -12,6 +13,13 @@ std::optional<WallTime> instantIfAny(WallTime instant) {
 }
 
 }  // namespace
+
+std::optional<InboxState> liveInboxStateOf(std::string_view name) {
+  constexpr std::array kStates = {InboxState::waiting, InboxState::unattended, InboxState::behind, InboxState::running,
+                                  InboxState::backoff};
+  const auto found = std::ranges::find_if(kStates, [name](InboxState state) { return inboxStateName(state) == name; });
+  return found == kStates.end() ? std::nullopt : std::optional(*found);
+}
 
 std::string inboxStateName(InboxState state) {
   std::string name(toString(state));
@@ -40,6 +48,9 @@ JsonLine inboxLine(const InboxInfo& frame) {
       .add("reason", frame.reason)
       .add("last_error", frame.lastError)
       .add("bytes", frame.bytes);
+  if (!frame.waitsFor.empty()) {
+    line.add("waits_for", frame.waitsFor);
+  }
   return line;
 }
 

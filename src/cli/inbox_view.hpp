@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "ackbox/inbox.hpp"
 #include "cli/json_line.hpp"
@@ -9,6 +11,8 @@ namespace ackbox::cli {
 
 /// The state as options spell it: `waiting`.
 [[nodiscard]] std::string inboxStateName(InboxState state);
+/// The state of a frame that has not ended, from that; nothing: no such state has this name.
+[[nodiscard]] std::optional<InboxState> liveInboxStateOf(std::string_view name);
 /// What is common to a deferred frame wherever `--json` prints one.
 [[nodiscard]] JsonLine inboxLine(const InboxInfo& frame);
 

@@ -58,7 +58,9 @@ JsonLine peerLine(const PeerFigures& peer) {
       .add("store", figures.store)
       .add("resets_total", figures.resets)
       .add("last_reset_at_ms", figures.lastResetAt)
-      .add("resent_total", figures.resent);
+      .add("resent_total", figures.resent)
+      .add("unattended_since_at_ms", figures.unattendedSince)
+      .add("unattended_type", figures.unattendedType);
   return line;
 }
 

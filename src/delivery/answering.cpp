@@ -238,7 +238,7 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
         break;
       case Outcome::defer:
         verdict.transition = Transition::defer;
-        verdict.delay = options.ackTimeout;
+        verdict.delay = ackWait(session, row.key);
         break;
       case Outcome::term:
         if (!isStale(result)) {
@@ -282,11 +282,17 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
       watch(session, row.key,
             {.deadline = now.steady + verdict.delay, .sequence = row.sequence, .retryCount = row.retryCount});
     }
+    if (verdict.transition != Transition::defer && verdict.transition != Transition::release) {
+      keeperOf(session).reasks.erase(row.key);
+    }
     std::string error = withNote(errorText(result), verdict.note);
     Settlement settlement = settlementOf(session.key, row, std::move(verdict), now.wall);
     settlement.error = std::move(error);
     settlement.duplicate = result.duplicate;
     settlement.result = result.result;
+    if (result.unattended) {
+      settlement.unattendedSince = now.wall - *result.unattended;
+    }
     actions.settlements.push_back(std::move(settlement));
   }
 
@@ -386,6 +392,7 @@ void Machine::Body::settleOnly(const Request& request, Verdict verdict, const st
   session.refusedAt = 0;
   std::string noted = withNote(error, verdict.note);
   const bool retries = verdict.transition == Transition::retry;
+  keeperOf(session).reasks.erase(only.row.key);
   const std::chrono::milliseconds delay = verdict.delay;
   actions.settlements.push_back(settlementOf(session.key, only.row, std::move(verdict), now.wall));
   actions.settlements.back().error = std::move(noted);

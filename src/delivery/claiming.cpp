@@ -161,6 +161,7 @@ void Machine::Body::takeRows(Request& request, Session& session, const SessionCl
     std::string reason = cut ? std::string() : whyNotSend(row, isPastHorizon(session, row, now), now.wall);
     if (!reason.empty()) {
       absolve(*session.peer, row.key);
+      keeperOf(session).reasks.erase(row.key);
       const bool blocks = session.policy.gap == GapPolicy::block;
       actions.settlements.push_back(settlementOf(
           session.key, row,

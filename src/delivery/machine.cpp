@@ -123,7 +123,7 @@ void Machine::Body::expire(const Timers::Timer& timer, const Now& now, Actions& 
       queueUnordered(sessions.at(timer.owner), timer.key);
       return;
     case Timers::Kind::deadline:
-      recall(sessions.at(timer.owner), timer.key, "ack deadline", now, actions);
+      askAgain(sessions.at(timer.owner), timer.key, now, actions);
       return;
     case Timers::Kind::probe:
     case Timers::Kind::pause:
@@ -134,25 +134,61 @@ void Machine::Body::expire(const Timers::Timer& timer, const Now& now, Actions& 
 
 void Machine::Body::recall(Session& session, MessageKey key, const char* why, const Now& now, Actions& actions) {
   const auto place = session.deferred.find(key);
-  Settlement settlement;
-  settlement.key = key;
-  settlement.session = session.key;
-  settlement.sequence = place->second.sequence;
-  settlement.from = MessageState::sent;
+  Settlement settlement = returning(session, *place, now);
   settlement.transition = Transition::retry;
-  settlement.dueAt = now.wall;
   settlement.error = why;
-  settlement.retryCount = place->second.retryCount + 1;
+  ++settlement.retryCount;
   actions.settlements.push_back(std::move(settlement));
+  session.reasks.erase(key);
+  sendAgain(session, place);
+}
+
+// The peer has it: nothing has failed, so nothing is charged.
+void Machine::Body::askAgain(Session& session, MessageKey key, const Now& now, Actions& actions) {
+  const auto place = session.deferred.find(key);
+  Settlement settlement = returning(session, *place, now);
+  settlement.transition = Transition::release;
+  actions.settlements.push_back(std::move(settlement));
+  if (std::uint8_t& reasks = session.reasks[key]; reasks < kReaskDoublingsMax) {
+    ++reasks;
+  }
+  sendAgain(session, place);
+}
+
+Settlement Machine::Body::returning(const Session& session, const std::pair<const MessageKey, Deferred>& deferred,
+                                    const Now& now) {
+  Settlement settlement;
+  settlement.key = deferred.first;
+  settlement.session = session.key;
+  settlement.sequence = deferred.second.sequence;
+  settlement.from = MessageState::sent;
+  settlement.dueAt = now.wall;
+  settlement.retryCount = deferred.second.retryCount;
+  return settlement;
+}
+
+void Machine::Body::sendAgain(Session& session, std::map<MessageKey, Deferred>::iterator place) {
+  session.queue.insert(place->first);
   session.deferred.erase(place);
-  session.queue.insert(key);
   if (session.phase == Phase::idle) {
     wake(session);
   }
 }
 
+Session& Machine::Body::keeperOf(Session& session) {
+  return session.unorderedQueue == nullptr ? session : *session.unorderedQueue;
+}
+
+std::chrono::milliseconds Machine::Body::ackWait(Session& session, MessageKey key) const {
+  const std::map<MessageKey, std::uint8_t>& reasks = keeperOf(session).reasks;
+  const auto place = reasks.find(key);
+  const std::uint8_t doublings = place == reasks.end() ? std::uint8_t{0} : place->second;
+  // An interval that is long already does not become longer than what is waited for anything.
+  return std::max(options.ackTimeout, boundedWait(options.ackTimeout * (1U << doublings)));
+}
+
 void Machine::Body::watch(Session& session, MessageKey key, const Deferred& deferred) {
-  Session& keeper = session.unorderedQueue == nullptr ? session : *session.unorderedQueue;
+  Session& keeper = keeperOf(session);
   keeper.deferred.insert_or_assign(key, deferred);
   timers.add({.due = deferred.deadline, .owner = keeper.key, .key = key, .kind = Timers::Kind::deadline});
 }
@@ -194,6 +230,7 @@ void Machine::forget(SessionKey session, MessageKey key) {
   if (known.deferred.erase(key) > 0) {
     body_->timers.abandoned();
   }
+  known.reasks.erase(key);
   known.queue.erase(key);
   if (known.unordered) {
     body_->forgetUnordered(known, key);

@@ -6,11 +6,13 @@
 // shows of the identity of a peer, or of this file), holds.cpp (what people hold back).
 
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "delivery/machine.hpp"
@@ -33,8 +35,17 @@ struct Machine::Body {
   [[nodiscard]] bool isInFlight(const Session& session, MessageKey key) const;
   [[nodiscard]] bool isLive(const Timers::Timer& timer) const;
   void expire(const Timers::Timer& timer, const Now& now, Actions& actions);
-  /// Deferred messages go back to pending, charged: their deadline has passed, or the peer has forgotten them.
+  /// Deferred messages go back to pending, charged: the peer asks for them, or has forgotten them.
   void recall(Session& session, MessageKey key, const char* why, const Now& now, Actions& actions);
+  /// A deferred message goes back to pending because its deadline has passed: what is sent then is a question.
+  void askAgain(Session& session, MessageKey key, const Now& now, Actions& actions);
+  [[nodiscard]] static Settlement returning(const Session& session,
+                                            const std::pair<const MessageKey, Deferred>& deferred, const Now& now);
+  void sendAgain(Session& session, std::map<MessageKey, Deferred>::iterator place);
+  /// What keeps the waits of a session, or of the unordered message that it is.
+  [[nodiscard]] static Session& keeperOf(Session& session);
+  /// How long the ACK of a message that was deferred just now is waited for: each time twice as long.
+  [[nodiscard]] std::chrono::milliseconds ackWait(Session& session, MessageKey key) const;
   void watch(Session& session, MessageKey key, const Deferred& deferred);
 
   // --- scheduling.cpp: sessions' turns and peers' limits.

@@ -27,6 +27,9 @@ enum class Phase : std::uint8_t {
   halted,
 };
 
+/// A wait for the ACK of a deferred message is at most so many times doubled.
+inline constexpr std::uint8_t kReaskDoublingsMax = 3;
+
 /// A message that the peer stored and will acknowledge later.
 struct Deferred {
   SteadyTime deadline;
@@ -50,6 +53,8 @@ struct Session {
   /// What waits; what is in flight is in the request instead.
   KeyQueue queue;
   std::map<MessageKey, Deferred> deferred;
+  /// How often the peer was asked in vain what became of a deferred message, as far as that makes the next wait longer.
+  std::map<MessageKey, std::uint8_t> reasks;
   Phase phase = Phase::idle;
   /// See `Frame::priority`.
   std::uint8_t priority = kPriorityDefault;

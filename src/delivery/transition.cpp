@@ -34,8 +34,11 @@ Next next(MessageState from, Transition transition) noexcept {
 
     case pair(sent, Transition::ack):
       return Next::acked;
-    // The ACK deadline has passed.
+    // The peer asks for it again.
     case pair(sent, Transition::retry):
+      return Next::pending;
+    // The ACK deadline has passed: the peer is asked.
+    case pair(sent, Transition::release):
       return Next::pending;
     case pair(sent, Transition::fail):
       return Next::failed;

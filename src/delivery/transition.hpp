@@ -15,9 +15,10 @@ enum class Transition : std::uint8_t {
   ack,
   /// The peer stored it durably and will acknowledge later.
   defer,
-  /// Back to pending with the attempt charged: a nack, or the deadline of a deferred ACK.
+  /// Back to pending with the attempt charged: a nack, or a deferred message that the peer asks for again.
   retry,
-  /// Back to pending, nothing charged: the peer was away, the owner died or stopped.
+  /// Back to pending, nothing charged: the peer was away, the owner died or stopped; or the deadline of a deferred ACK
+  /// has passed, and the peer is asked.
   release,
   /// Given up: rejected, budget or horizon spent, expired, or marked by hand.
   fail,

@@ -179,6 +179,8 @@ struct Settlement {
   std::uint32_t retryCount = 0;
   bool duplicate = false;
   std::string result;
+  /// For `defer`: since when the peer has had no application for frames of this type; nothing: it has one.
+  std::optional<WallTime> unattendedSince = {};
   /// The recalls that were known when the row was claimed. If its session's rows were put back since, the peer has
   /// forgotten what it said: an `ack` or `defer` then only gives the row back.
   std::int64_t recalls = std::numeric_limits<std::int64_t>::max();

@@ -15,6 +15,9 @@
 namespace ackbox::protocol {
 namespace {
 
+// No instant that is reckoned from it leaves the calendar.
+constexpr std::uint64_t kUnattendedMsMax = std::uint64_t{1000} * 60 * 60 * 24 * 3650;
+
 std::optional<Outcome> parseOutcome(std::string_view name) noexcept {
   for (const Outcome outcome : {Outcome::ack, Outcome::defer, Outcome::nack, Outcome::term}) {
     if (name == toString(outcome)) {
@@ -48,6 +51,11 @@ bool readResult(Members& entry, FrameResult& result) {
   const auto wishMax = static_cast<std::uint64_t>(kRetryAfterMax.count());
   if (const auto wish = parseCapped(entry.find("retryafterms").value_or(""), wishMax)) {
     result.retryAfter = std::chrono::milliseconds(*wish);
+  }
+  if (result.outcome == Outcome::defer) {
+    if (const auto time = parseCapped(entry.find("unattendedms").value_or(""), kUnattendedMsMax)) {
+      result.unattended = std::chrono::milliseconds(*time);
+    }
   }
   result.result = entry.find("result").value_or("");
   return true;

@@ -46,6 +46,9 @@ void appendResult(std::string& out, std::string_view id, std::uint64_t sequence,
   if (result.retryAfter) {
     entry.number("retryafterms", static_cast<std::uint64_t>(std::max<std::int64_t>(0, result.retryAfter->count())));
   }
+  if (result.unattended) {
+    entry.number("unattendedms", static_cast<std::uint64_t>(std::max<std::int64_t>(0, result.unattended->count())));
+  }
   if (carries) {
     entry.raw("result", result.result);
   }

@@ -27,6 +27,7 @@
 #include "serve/http/refusals.hpp"
 #include "serve/http/token_watch.hpp"
 #include "serve/http/tokens.hpp"
+#include "serve/inbox/application_board.hpp"
 #include "serve/inbox/frame_streams.hpp"
 #include "serve/inbox/pusher.hpp"
 #include "serve/page/routes.hpp"
@@ -197,6 +198,9 @@ public:
     }
     // Before the frames are let go of, so that they are charged nothing.
     handler_.reset();
+    if (board_) {
+      board_->stop();
+    }
     if (pusher_) {
       pusher_->close();
     }
@@ -318,7 +322,16 @@ private:
       streams->addWaits(waits);
       return waits;
     });
+    board_ =
+        std::make_shared<ApplicationBoard>(thread_.executor(), systemClock(), [pusher = pusher_, streams = streams_] {
+          std::vector<Application> applications;
+          pusher->addApplications(applications);
+          streams->addApplications(applications);
+          return applications;
+        });
+    board_->start();
     InboundOptions options = inbox.handler;
+    options.deferred.applications = [board = board_] { return board->current(); };
     options.trace = traces_.hooks;
     runs_.emplace([](const std::string&) {});
     options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(runs_->executor());
@@ -404,6 +417,7 @@ private:
   std::optional<OwnThread> runs_;
   std::shared_ptr<Pusher> pusher_;
   std::shared_ptr<FrameStreams> streams_;
+  std::shared_ptr<ApplicationBoard> board_;
   // Each is in the log once. Owned by the store's thread.
   std::set<std::string> unwantedTypes_;
   std::optional<InboundHandler> handler_;

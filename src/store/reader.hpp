@@ -84,6 +84,7 @@ public:
   /// The reasons that the file knows; the sentence is the caller's to write.
   [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) const = 0;
   [[nodiscard]] virtual InboxPage inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const = 0;
+  [[nodiscard]] virtual UnattendedFrames unattendedFrames() const = 0;
   [[nodiscard]] virtual std::optional<InboxInfo> findInbox(std::string_view source,
                                                            std::string_view messageId) const = 0;
   [[nodiscard]] virtual std::optional<InboundFrame> inboxFrame(std::string_view source,

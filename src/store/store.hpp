@@ -206,6 +206,8 @@ public:
   virtual void purge(std::size_t limit) = 0;
   /// Adds to the number of handlers by which this store's process works on rows.
   virtual void addHandlers(std::int64_t difference) = 0;
+  /// Keeps what this store's process knows of the applications behind its handlers, until it closes the store.
+  virtual void noteApplications(std::span<const Application> applications) = 0;
 
   // --- By hand. A row that is run is refused.
 

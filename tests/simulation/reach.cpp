@@ -86,9 +86,8 @@ std::vector<Subscription> Reach::subscribe(const Place& place, OutboxManager& ma
   std::vector<Subscription> all;
   all.push_back(manager.onAcked([this](const AckedEvent& event) { acked(event); }));
   all.push_back(manager.onFailed([this](const FailedEvent& event) { failed(event); }));
-  all.push_back(manager.onRetry([this](const RetryEvent& event) {
-    saw(event.error == "ack deadline" ? Situation::ackDeadline : Situation::nackCharged);
-  }));
+  all.push_back(manager.onRetry(
+      [this](const RetryEvent& event) { saw(event.asksAgain ? Situation::ackDeadline : Situation::nackCharged); }));
   all.push_back(manager.onSuperseded([this](const SupersededEvent&) { saw(Situation::superseded); }));
   all.push_back(manager.onPeer([this, place](const PeerEvent& event) { peer(place, event); }));
   all.push_back(manager.onPeerReset([this](const PeerResetEvent& event) { reset(event); }));

@@ -208,6 +208,61 @@ TEST_CASE("P3: by hand, a frame is due at once without charges, or ends for good
   CHECK(world.problems() == "");
 }
 
+TEST_CASE("P13: a frame whose application is away is unattended, in hand of its process or not, and is counted") {
+  World world;
+  const auto store = world.open();
+  const store::InboxKey first = acceptFrame(*store, inboundFrame(1));
+  acceptFrame(*store, inboundFrame(2));
+  acceptFrame(*store, inboundFrame(1, "t"));
+  InboundFrame other = inboundFrame(1, "u");
+  other.type = "other";
+  acceptFrame(*store, other);
+  const auto reader = world.reader();
+  const auto state = [&](const char* id) { return reader->findInbox("urn:peer", id)->state; };
+  CHECK(state("s-1") == InboxState::waiting);
+  CHECK(state("s-2") == InboxState::behind);
+  CHECK(reader->unattendedFrames().frames == 0);
+  REQUIRE(claimRow(*store, first).kind == Kind::taken);
+  CHECK(state("s-1") == InboxState::running);
+
+  world.clock->advance(std::chrono::minutes(4));
+  const std::string type = inboundFrame(1).type;
+  const WallTime since = world.clock->wallNow() - std::chrono::minutes(1);
+  // Of several that fit, the first counts.
+  const std::vector<ackbox::Application> away = {{type, since, "a stream\tof\nits type"}, {"*", std::nullopt, ""}};
+  inTransaction(*store, [&] { store->inbox().noteApplications(away); });
+  CHECK(state("s-1") == InboxState::unattended);
+  CHECK(state("s-2") == InboxState::behind);
+  CHECK(state("t-1") == InboxState::unattended);
+  CHECK(state("u-1") == InboxState::waiting);
+  CHECK(reader->findInbox("urn:peer", "t-1")->waitsFor == "a stream of its type");
+  CHECK(reader->inbox({.state = InboxState::unattended}, 10, 0).frames.size() == 2);
+  const UnattendedFrames found = reader->unattendedFrames();
+  CHECK(found.frames == 3);
+  CHECK_FALSE(found.isCut);
+  CHECK(found.type == type);
+  CHECK(found.cause == "a stream of its type");
+  CHECK(found.since == since);
+  CHECK(found.oldestAt == world.clock->wallNow() - std::chrono::minutes(4));
+
+  const auto explained = [&](const char* id) { return reader->explainInbox("urn:peer", id)->reasons; };
+  REQUIRE(explained("t-1").size() >= 1);
+  CHECK(explained("t-1")[0].hindrance == BlockReason::applicationAway);
+  CHECK(explained("t-1")[0].since == since);
+  CHECK(explained("t-1")[0].detail == "a stream of its type");
+  REQUIRE(explained("s-2").size() >= 2);
+  CHECK(explained("s-2")[0].hindrance == BlockReason::behind);
+  CHECK(explained("s-2")[1].hindrance == BlockReason::applicationAway);
+
+  // It is there again, and its process goes.
+  inTransaction(*store, [&] {
+    store->inbox().noteApplications(std::vector<ackbox::Application>{{"*", std::nullopt, ""}});
+  });
+  CHECK(state("s-1") == InboxState::running);
+  CHECK(reader->unattendedFrames().frames == 0);
+  CHECK(world.problems() == "");
+}
+
 TEST_CASE("P10: deferred frames are listed page by page, and by state, source and session") {
   World world;
   const auto store = world.open();
@@ -226,7 +281,8 @@ TEST_CASE("P10: deferred frames are listed page by page, and by state, source an
   REQUIRE(reader->inbox({}, 3, first.next).frames.size() == 1);
   CHECK(reader->inbox({}, 3, first.next).frames[0].source == "urn:other");
   CHECK(reader->inbox({.state = InboxState::running}, 10, 0).frames.size() == 1);
-  CHECK(reader->inbox({.state = InboxState::waiting}, 10, 0).frames.size() == 3);
+  CHECK(reader->inbox({.state = InboxState::waiting}, 10, 0).frames.size() == 1);
+  CHECK(reader->inbox({.state = InboxState::behind}, 10, 0).frames.size() == 2);
   CHECK(reader->inbox({.state = InboxState::ended}, 10, 0).frames.empty());
   CHECK(reader->inbox({.source = "urn:peer"}, 10, 0).frames.size() == 3);
   CHECK(reader->inbox({.session = "t"}, 10, 0).frames.size() == 1);

@@ -27,6 +27,22 @@ std::string countdown(WallTime until, WallTime now) {
   return seconds > 0 ? "in " + std::to_string(seconds) + " s" : "now";
 }
 
+// `for 4 min`, in the largest unit of which there are two.
+std::string agoText(WallTime since, WallTime now) {
+  const auto seconds = std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
+  constexpr std::int64_t kMinute = 60;
+  constexpr std::int64_t kHour = 60 * kMinute;
+  constexpr std::int64_t kDay = 24 * kHour;
+  if (seconds >= 2 * kDay) {
+    return "for " + std::to_string(seconds / kDay) + " d";
+  }
+  if (seconds >= 2 * kHour) {
+    return "for " + std::to_string(seconds / kHour) + " h";
+  }
+  return "for " +
+         (seconds >= 2 * kMinute ? std::to_string(seconds / kMinute) + " min" : std::to_string(seconds) + " s");
+}
+
 std::string behindText(const Reason& reason) {
   if (reason.sequence == 0) {
     return "others of its session may go before it, too far ahead to look for";
@@ -62,7 +78,10 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
              "; retry or discard it";
     case BlockReason::awaitsAck:
       return std::string("the peer has it and will acknowledge") +
-             (isProbed ? "; it is sent again at " : "; its deadline is ") + until;
+             (isProbed ? "; it is asked again at " : "; its deadline is ") + until;
+    case BlockReason::peerUnattended:
+      return "at the peer it waits for an application: none takes frames of type " + reason.detail + " there since " +
+             protocol::formatTimestamp(reason.since) + ", " + agoText(reason.since, now);
     case BlockReason::inFlight:
       return processText(reason) + " is sending it";
     case BlockReason::ownerDead:
@@ -107,6 +126,7 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
     case BlockReason::refused:
     case BlockReason::ackEventsWait:
     case BlockReason::senderIsNoPeer:
+    case BlockReason::applicationAway:
       break;
   }
   return {};
@@ -118,9 +138,12 @@ std::string inboxClause(const Reason& reason, const std::string& subject, WallTi
     case BlockReason::behind:
       return behindText(reason);
     case BlockReason::running:
-      return processText(reason) + " has run " + subject + " since " + protocol::formatTimestamp(reason.since);
+      return processText(reason) + " has " + subject + " in hand since " + protocol::formatTimestamp(reason.since);
+    case BlockReason::applicationAway:
+      return subject + " waits since " + protocol::formatTimestamp(reason.since) + ", " + agoText(reason.since, now) +
+             ", for " + reason.detail;
     case BlockReason::ownerDead:
-      return processText(reason) + " died while it ran " + subject +
+      return processText(reason) + " died with " + subject + " in hand" +
              "; a live one with a deferred handler runs it again at "
              "its next look, without a charge";
     case BlockReason::backoff:

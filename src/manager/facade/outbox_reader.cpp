@@ -235,6 +235,10 @@ InboxPage OutboxReader::inbox(const InboxFilter& filter, std::size_t limit, std:
   return here().reader()->inbox(filter, limit, after);
 }
 
+UnattendedFrames OutboxReader::unattendedFrames() const {
+  return here().reader()->unattendedFrames();
+}
+
 std::optional<InboxInfo> OutboxReader::findInbox(std::string_view source, std::string_view messageId) const {
   return here().reader()->findInbox(source, messageId);
 }

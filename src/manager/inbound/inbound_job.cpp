@@ -7,6 +7,7 @@
 #include "manager/inbound/inbound_scope.hpp"
 #include "protocol/ack_document.hpp"
 #include "protocol/agenium.hpp"
+#include "store/application_lines.hpp"
 #include "store/digest.hpp"
 #include "store/store.hpp"
 
@@ -96,6 +97,7 @@ void InboundJob::run(store::Store& store) {
   for (std::size_t index = 0; index < decoded_.frames.size(); ++index) {
     results_.push_back(decide(store, index));
     const InboundFrame& frame = decoded_.frames[index].frame;
+    noteAway(frame, results_.back());
     // What was deferred counts as accepted: the next one is kept behind it.
     const Outcome outcome = results_.back().outcome;
     if (outcome != Outcome::ack && outcome != Outcome::defer && frame.sequence != 0) {
@@ -105,6 +107,20 @@ void InboundJob::run(store::Store& store) {
   // Twice as fast as marks are made, so that expired ones go without ever costing a pause.
   if (marks_ > 0) {
     store.inboundMarks().purge(2 * marks_);
+  }
+}
+
+// Its sender cannot see for itself why an outcome does not come.
+void InboundJob::noteAway(const InboundFrame& frame, FrameResult& result) const {
+  if (result.outcome != Outcome::defer || !context_.limits.deferred.applications) {
+    return;
+  }
+  const auto applications = context_.limits.deferred.applications();
+  const Application* const known = applications ? store::applicationOf(*applications, frame.type) : nullptr;
+  if (known != nullptr && known->awaySince) {
+    const auto time =
+        std::chrono::duration_cast<std::chrono::milliseconds>(context_.outbox.clock->wallNow() - *known->awaySince);
+    result.unattended = std::max(time, std::chrono::milliseconds(0));
   }
 }
 

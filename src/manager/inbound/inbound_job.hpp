@@ -64,6 +64,8 @@ private:
     auto operator<=>(const SessionName&) const = default;  // NOLINT(modernize-use-nullptr): version 14 misreads it
   };
 
+  /// Says of a deferred frame that its application is away.
+  void noteAway(const InboundFrame& frame, FrameResult& result) const;
   FrameResult decide(store::Store& store, std::size_t index);
   FrameResult take(store::Store& store, std::size_t index, const store::InboundIdentity& identity, std::uint64_t gap);
   static FrameResult overLimit(std::string code, std::string detail);

@@ -169,7 +169,10 @@ void InboundRunner::poll(Todo& todo) {
   todo.emplace_back([self = shared_from_this(), after = seen_, isFirst = orders_ < 0] {
     commitDetached(
         self->core_->writer(), false,
-        [after, isFirst](store::Store& store) {
+        [after, isFirst, applications = self->options_.deferred.applications](store::Store& store) {
+          if (const auto known = applications ? applications() : nullptr) {
+            store.inbox().noteApplications(*known);
+          }
           if (isFirst) {
             store.inbox().addHandlers(1);
           }

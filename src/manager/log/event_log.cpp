@@ -68,6 +68,9 @@ EventLog::EventLog(EventHub& hub, Log& log) : log_(log) {
   }
   if (log.takes(LogLevel::info)) {
     subscriptions_.push_back(hub.retry.add([this](const RetryEvent& event) {
+      if (event.asksAgain) {
+        return;
+      }
       log_.write(LogLevel::info, "message-retry", "a message is tried again later: " + event.error,
                  {{"message", event.messageId},
                   {"peer", event.peer},
@@ -78,6 +81,12 @@ EventLog::EventLog(EventHub& hub, Log& log) : log_(log) {
     }));
   }
   if (log.takes(LogLevel::debug)) {
+    subscriptions_.push_back(hub.retry.add([this](const RetryEvent& event) {
+      if (event.asksAgain) {
+        log_.write(LogLevel::debug, "message-asked", "the peer is asked what became of a message that it deferred",
+                   {{"message", event.messageId}, {"peer", event.peer}, {"session", event.session}});
+      }
+    }));
     subscriptions_.push_back(hub.sent.add([this](const SentEvent& event) {
       log_.write(LogLevel::debug, "message-sent", "the peer holds a message",
                  {{"message", event.messageId}, {"peer", event.peer}, {"session", event.session}});

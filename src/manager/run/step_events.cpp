@@ -66,10 +66,13 @@ void StepEvents::emit(EventHub& events) {
         events.sent.emit({std::move(one.message)});
         break;
       case delivery::Transition::retry:
-      case delivery::Transition::release:
-        events.retry.emit(
-            {std::move(one.message), settlement.retryCount, settlement.dueAt, std::move(settlement.error)});
+      case delivery::Transition::release: {
+        const bool isReask =
+            settlement.from == MessageState::sent && settlement.transition == delivery::Transition::release;
+        events.retry.emit({std::move(one.message), settlement.retryCount, settlement.dueAt,
+                           isReask ? std::string("ack deadline") : std::move(settlement.error), isReask});
         break;
+      }
       case delivery::Transition::fail:
         events.failed.emit({std::move(one.message), std::move(settlement.reason), std::move(settlement.error)});
         break;

@@ -1,7 +1,6 @@
 // Figures and lists: `GET /v1/stats`, `/v1/peers`, `/v1/sessions`, `/v1/inbox`. Each item is as `--json` prints it; of
 // a frame also what this process knows alone.
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,13 +25,11 @@ std::optional<InboxState> takeInboxState(Query& query) {
   if (!name) {
     return std::nullopt;
   }
-  constexpr std::array kStates = {InboxState::waiting, InboxState::running, InboxState::backoff};
-  for (const InboxState state : kStates) {
-    if (cli::inboxStateName(state) == *name) {
-      return state;
-    }
+  const std::optional<InboxState> state = cli::liveInboxStateOf(*name);
+  if (!state) {
+    throw InvalidRequest("state must be waiting, unattended, behind, running or backoff");
   }
-  throw InvalidRequest("state must be waiting, running or backoff");
+  return state;
 }
 
 }  // namespace
@@ -97,12 +94,13 @@ void listInbox(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   service.workers().answer(
       [&service, filter = std::move(filter), wish, waits = service.frameWaits()] {
-        const InboxPage page = service.reader().inbox(filter, wish.limit, wish.after);
+        InboxPage page = service.reader().inbox(filter, wish.limit, wish.after);
         std::vector<std::string> items;
-        for (const InboxInfo& frame : page.frames) {
+        for (InboxInfo& frame : page.frames) {
+          waits.complete(frame);
           cli::JsonLine line = cli::inboxLine(frame);
-          if (const std::string_view waitsFor = waits.of(frame); !waitsFor.empty()) {
-            line.add("waits_for", waitsFor);
+          if (const std::string_view holder = waits.holderOf(frame); !holder.empty()) {
+            line.add("in_hand_of", holder);
           }
           items.push_back(line.text());
         }

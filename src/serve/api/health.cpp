@@ -54,7 +54,8 @@ void showMetrics(Service& service, Request&& request, Respond&& respond) {
   service.workers().answer(
       [&service, format, waits = service.frameWaits()] {
         protocol::Exposition own(format);
-        service.ownFigures().write(own, service.reader().peerStats(), waits);
+        service.ownFigures().write(own, service.reader().peerStats(), waits, service.reader().unattendedFrames(),
+                                   systemClock()->wallNow());
         return textAnswer(200, protocol::joinExpositions(prometheusText(service.manager(), format), own.take()),
                           format == MetricsFormat::openMetrics ? kOpenMetricsContentType : kPrometheusContentType);
       },

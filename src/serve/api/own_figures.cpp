@@ -83,8 +83,26 @@ void OwnFigures::writeApplications(Exposition& out, const FrameWaits& waits) {
   }
 }
 
-void OwnFigures::write(Exposition& out, const std::vector<PeerStats>& peers, const FrameWaits& waits) const {
+void OwnFigures::writeUnattended(Exposition& out, const std::vector<PeerStats>& peers,
+                                 const UnattendedFrames& unattended, WallTime now) {
+  const auto ageOf = [now](const std::optional<WallTime>& since) {
+    return since ? std::max(0.0, std::chrono::duration<double>(now - *since).count()) : 0.0;
+  };
+  out.single("ackbox_unattended_frames", Exposition::Type::gauge,
+             "Received frames that wait for an application, among the first 10000 of the inbox.", unattended.frames);
+  out.single("ackbox_unattended_frames_age_seconds", Exposition::Type::gauge,
+             "Age of the oldest of them; 0: there are none.", ageOf(unattended.oldestAt));
+  out.family("ackbox_peer_unattended_seconds", Exposition::Type::gauge,
+             "For how long a peer has had no application for some of what it deferred; 0: it has.");
+  for (const PeerStats& peer : peers) {
+    out.sample(ageOf(peer.unattendedSince), {{"peer", peer.peer}});
+  }
+}
+
+void OwnFigures::write(Exposition& out, const std::vector<PeerStats>& peers, const FrameWaits& waits,
+                       const UnattendedFrames& unattended, WallTime now) const {
   writeFailures(out, peers);
+  writeUnattended(out, peers, unattended, now);
   writeApplications(out, waits);
   refusals_->write(out);
   out.single("ackbox_exported_spans_total", Exposition::Type::counter, "Spans of traces that the collector has taken.",

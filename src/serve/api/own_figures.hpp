@@ -36,7 +36,8 @@ public:
   /// Counts its dead letters from now on. A reason that is none of the library's is counted as `other`.
   void watch(OutboxManager& manager);
 
-  void write(protocol::Exposition& out, const std::vector<PeerStats>& peers, const FrameWaits& waits) const;
+  void write(protocol::Exposition& out, const std::vector<PeerStats>& peers, const FrameWaits& waits,
+             const UnattendedFrames& unattended, WallTime now) const;
 
 private:
   struct Failures {
@@ -46,6 +47,8 @@ private:
 
   static void add(Failures& failures, const std::string& peer, std::string_view reason);
   void writeFailures(protocol::Exposition& out, const std::vector<PeerStats>& peers) const;
+  static void writeUnattended(protocol::Exposition& out, const std::vector<PeerStats>& peers,
+                              const UnattendedFrames& unattended, WallTime now);
   static void writeApplications(protocol::Exposition& out, const FrameWaits& waits);
 
   // By their use: `listen`, `inbox`, `sender`.

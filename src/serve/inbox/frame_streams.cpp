@@ -9,7 +9,9 @@
 
 #include "base/pattern.hpp"
 #include "protocol/json_writer.hpp"
+#include "protocol/timestamp.hpp"
 #include "serve/http/places.hpp"
+#include "serve/inbox/common_pattern.hpp"
 #include "serve/inbox/event_json.hpp"
 
 namespace ackbox::serve {
@@ -21,6 +23,8 @@ constexpr std::size_t kUnreadFrameBytesMax = std::size_t{1024} * 1024;
 constexpr std::chrono::seconds kFrameTick{5};
 // Well within DeferredOptions::timeout.
 constexpr std::chrono::minutes kProgressPause{1};
+// Applications open streams for few types; the ends of those beyond are not remembered.
+constexpr std::size_t kEndedTypesMax = 64;
 // An application that opens and ends streams does not fill the log.
 constexpr std::chrono::minutes kReportPause{1};
 // The first end of a stream may be a deployment; a second one is a suspect's. Of more, the oldest are forgotten.
@@ -33,14 +37,6 @@ constexpr const char* kNoStream = "a stream for its type and session to be opene
 
 bool fitsOne(const std::vector<std::string>& patterns, std::string_view type) {
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return fitsPattern(pattern, type); });
-}
-
-/// The pattern of the types that fit both; nothing: none does.
-std::optional<std::string_view> commonPattern(std::string_view one, std::string_view other) {
-  if (fitsPattern(one, other)) {
-    return other;
-  }
-  return fitsPattern(other, one) ? std::optional(one) : std::nullopt;
 }
 
 /// Counts down the ends of one request's frames, which come on the store's thread.
@@ -66,6 +62,7 @@ FrameStreams::FrameStreams(boost::asio::any_io_executor executor, std::shared_pt
       instance_(random->next()),
       demand_(std::make_shared<DeferredDemand>()),
       alarm_(clock_->makeAlarm(executor_)),
+      beganAt_(clock_->wallNow()),
       progressAt_(clock_->steadyNow() + kProgressPause) {}
 
 FrameStreams::~FrameStreams() = default;
@@ -172,6 +169,9 @@ void FrameStreams::show(Number number, Stream& stream) {
 
 void FrameStreams::give(Number number, Stream& stream, DeferredFrame frame) {
   const Number receipt = ++lastNumber_;
+  if (stream.unsettled.empty()) {
+    noteProgress(stream);
+  }
   stream.unsettled.insert(receipt);
   stream.lastSentAt = clock_->steadyNow();
   std::string line;
@@ -180,7 +180,7 @@ void FrameStreams::give(Number number, Stream& stream, DeferredFrame frame) {
   writer.number("run", frame.startCount());
   writer.raw("event", eventJson(frame.frame()));
   writer.close();
-  held_.emplace(receipt, Held{std::move(frame), number});
+  held_.emplace(receipt, Held{std::move(frame), number, clock_->wallNow()});
   // A line's end within data would end the frame's line.
   std::ranges::replace_if(
       line, [](char letter) { return letter == '\n' || letter == '\r'; }, ' ');
@@ -219,6 +219,9 @@ void FrameStreams::ended(Number number, transport::AnswerEnd end) {
   }
   demand_->unwant(number);
   Stream& stream = found.mapped();
+  if (endedAt_.size() < kEndedTypesMax || endedAt_.contains(stream.wish.types)) {
+    endedAt_.insert_or_assign(stream.wish.types, clock_->wallNow());
+  }
   bool isOldest = end == transport::AnswerEnd::lost;
   for (const Number receipt : stream.unsettled) {
     DeferredFrame frame = std::move(held_.at(receipt).frame);
@@ -248,6 +251,7 @@ void FrameStreams::settle(std::vector<Settlement> settlements, std::function<voi
       countDown(index, false);
       continue;
     }
+    noteProgress(streams_.at(found->second.stream));
     DeferredFrame ending = found->second.frame;
     forget(*receipt);
     if (!settlement.result) {
@@ -303,6 +307,7 @@ void FrameStreams::onTick() {
       stream.answer->send("\n");
     }
   }
+  reportSilent(now);
   // What began to wait while it was too soon to say so again.
   reportWaiting();
   if (now >= progressAt_) {
@@ -359,8 +364,17 @@ void FrameStreams::addWaits(FrameWaits& waits) const {
         std::ranges::any_of(unwanted, [&](const std::string& type) { return fitsPattern(types, type); });
     waits.entries.push_back({.way = "pull", .types = types, .isAway = isAway});
   }
+  for (const auto& [receipt, held] : held_) {
+    waits.holders.emplace(FrameWaits::Name(held.frame.frame().source, held.frame.frame().id),
+                          nameOf(streams_.at(held.stream)) + " since " + protocol::formatTimestamp(held.givenAt));
+  }
+  const SteadyTime now = clock_->steadyNow();
   for (const auto& [number, stream] : streams_) {
     waits.streams.push_back({stream.wish.types, stream.wish.sessions});
+    if (isSilent(stream, now)) {
+      const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(now - stream.progressAt);
+      waits.silent.push_back({nameOf(stream), stream.unsettled.size(), clock_->wallNow() - time});
+    }
   }
 }
 

@@ -92,8 +92,10 @@ public:
   [[nodiscard]] bool open(StreamWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head);
   /// Calls `done` once, on any thread, with whether each frame was still its stream's and its end is durable.
   void settle(std::vector<Settlement> settlements, std::function<void(const std::vector<bool>&)> done);
-  /// Adds the entries, and what no stream is open for.
+  /// Adds the entries, which stream has which frame, and the streams that settle nothing.
   void addWaits(FrameWaits& waits) const;
+  /// Adds the applications that streams are for: first types that no open stream fits, then the configured patterns.
+  void addApplications(std::vector<Application>& applications) const;
 
 private:
   using Number = std::uint64_t;
@@ -112,10 +114,14 @@ private:
     std::size_t burst = 0;
     // The `count` of its wish.
     std::size_t wanted = 0;
+    // When it last settled one, or got its first.
+    SteadyTime progressAt = {};
+    bool isReportedSilent = false;
   };
   struct Held {
     DeferredFrame frame;
     Number stream = 0;
+    WallTime givenAt{};
   };
 
   [[nodiscard]] std::string receiptText(Number receipt) const;
@@ -134,6 +140,14 @@ private:
   void arm();
   /// Says that frames wait, if it is not too soon.
   void reportWaiting();
+  /// To be read behind "in hand of".
+  [[nodiscard]] static std::string nameOf(const Stream& stream);
+  /// Whether it has had frames for long and has settled none.
+  [[nodiscard]] static bool isSilent(const Stream& stream, SteadyTime now);
+  void reportSilent(SteadyTime now);
+  /// When the last stream for types of this pattern ended, or this began.
+  [[nodiscard]] WallTime lastThereAt(std::string_view types) const;
+  void noteProgress(Stream& stream);
   void checkIdle();
 
   const boost::asio::any_io_executor executor_;
@@ -155,6 +169,9 @@ private:
   std::set<Name> suspects_;
   std::deque<Name> suspectsOrder_;
   Number lastNumber_ = 0;
+  const WallTime beganAt_;
+  // When the last stream of these types ended; of a bounded number of them.
+  std::map<std::string, WallTime, std::less<>> endedAt_;
   SteadyTime progressAt_;
   bool isTicking_ = false;
   // Frames wait that no stream is open for, as of the last look.

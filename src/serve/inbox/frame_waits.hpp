@@ -1,12 +1,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "ackbox/clock.hpp"
 #include "ackbox/inbox.hpp"
 #include "base/pattern.hpp"
 
@@ -30,29 +32,71 @@ struct FrameWaits {
     std::string sessions = {};
   };
 
-  /// By source and id: those that an application did not take, and what each waits for, to be read behind "waits for".
-  std::map<std::pair<std::string, std::string>, std::string> frames = {};
+  /// An application that has had frames in hand for long and has settled none of them.
+  struct Silent {
+    std::string name = {};
+    std::size_t frames = 0;
+    WallTime since{};
+  };
+  /// Source and id of a frame.
+  using Name = std::pair<std::string, std::string>;
+  struct Wait {
+    /// To be read behind "waits for".
+    std::string what = {};
+    /// For an application that is not there.
+    bool isUnattended = false;
+  };
+
+  /// Those that an application did not take, and what each waits for.
+  std::map<Name, Wait> frames = {};
+  /// Those that one works on: which, and since when, to be read behind "in hand of".
+  std::map<Name, std::string> holders = {};
   /// In the order in which a type is looked for.
   std::vector<Entry> entries = {};
   std::vector<Stream> streams = {};
+  std::vector<Silent> silent = {};
 
-  /// Empty: it is worked on, or it waits for no application.
-  [[nodiscard]] std::string_view of(const InboxInfo& frame) const {
-    if (frame.state != InboxState::waiting) {
-      return {};
+  /// Says of a frame what is known better than from the file.
+  void complete(InboxInfo& frame) const {
+    if (frame.state != InboxState::waiting && frame.state != InboxState::unattended &&
+        frame.state != InboxState::running) {
+      return;
     }
-    if (const auto found = frames.find({frame.source, frame.messageId}); found != frames.end()) {
-      return found->second;
+    const Name name(frame.source, frame.messageId);
+    if (holders.contains(name)) {
+      set(frame, InboxState::running, {});
+    } else if (const auto wait = frames.find(name); wait != frames.end()) {
+      set(frame, wait->second.isUnattended ? InboxState::unattended : InboxState::waiting, wait->second.what);
+    } else if (frame.state != InboxState::running) {
+      completeByType(frame);
     }
+  }
+
+  /// Empty: it is not in hand, or it is not known of which application.
+  [[nodiscard]] std::string_view holderOf(const InboxInfo& frame) const {
+    const auto found = holders.find({frame.source, frame.messageId});
+    return frame.state != InboxState::running || found == holders.end() ? std::string_view() : found->second;
+  }
+
+private:
+  static void set(InboxInfo& frame, InboxState state, std::string waitsFor) {
+    frame.state = state;
+    frame.waitsFor = std::move(waitsFor);
+  }
+
+  void completeByType(InboxInfo& frame) const {
     const auto entry =
         std::ranges::find_if(entries, [&](const Entry& one) { return fitsPattern(one.types, frame.type); });
-    if (entry == entries.end() || entry->way == "push") {
-      return entry == entries.end() ? std::string_view() : entry->waitsFor;
+    if (entry == entries.end()) {
+      return;
     }
-    const bool isWanted = std::ranges::any_of(streams, [&](const Stream& stream) {
-      return fitsPattern(stream.types, frame.type) && fitsPattern(stream.sessions, frame.session);
-    });
-    return isWanted ? std::string_view() : "a stream for its type and session to be opened";
+    std::string waitsFor = entry->waitsFor;
+    if (entry->way == "pull" && std::ranges::none_of(streams, [&](const Stream& stream) {
+          return fitsPattern(stream.types, frame.type) && fitsPattern(stream.sessions, frame.session);
+        })) {
+      waitsFor = "a stream for its type and session to be opened";
+    }
+    set(frame, waitsFor.empty() ? InboxState::waiting : InboxState::unattended, waitsFor);
   }
 };
 

@@ -115,6 +115,8 @@ public:
                                });
   }
 
+  void addHolder(FrameWaits& waits) const { waits.holders.emplace(name(), "the application " + target_->rule.url); }
+
 private:
   [[nodiscard]] PushEntry::Name name() const { return {frame_.frame().source, frame_.frame().id}; }
 
@@ -244,8 +246,11 @@ void Pusher::addWaits(FrameWaits& waits) const {
                              .isAway = entry.awaySince().has_value(),
                              .waitsFor = entry.nextProbe() ? target->waitText(entry.cause()) : std::string()});
     entry.forEachWait([&](const PushEntry::Name& frame, const std::string& cause) {
-      waits.frames.emplace(frame, target->waitText(cause));
+      waits.frames.emplace(frame, FrameWaits::Wait{target->waitText(cause), entry.awaySince().has_value()});
     });
+  }
+  for (const std::shared_ptr<Push>& push : pushes_) {
+    push->addHolder(waits);
   }
 }
 
@@ -276,6 +281,19 @@ void Pusher::report(LogLevel level, std::string_view event, std::string_view tex
   record.text = text;
   record.fields = fields;
   log_(record);
+}
+
+void Pusher::addApplications(std::vector<Application>& applications) const {
+  const auto steady = clock_->steadyNow();
+  const auto wall = clock_->wallNow();
+  for (const std::shared_ptr<Target>& target : targets_) {
+    Application& application = applications.emplace_back();
+    application.types = target->rule.types;
+    if (const std::optional<SteadyTime> since = target->entry.awaySince()) {
+      application.awaySince = wall - std::chrono::duration_cast<std::chrono::milliseconds>(steady - *since);
+      application.cause = target->waitText(target->entry.cause());
+    }
+  }
 }
 
 void Pusher::requestEnded() {

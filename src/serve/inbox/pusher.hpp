@@ -48,6 +48,9 @@ public:
   /// Adds the frames that wait for an application. On the executor only.
   void addWaits(FrameWaits& waits) const;
 
+  /// Adds the applications, in the order in which rules are looked for. On the executor only.
+  void addApplications(std::vector<Application>& applications) const;
+
   /// Begins no more requests, and waits for those under way, for `time` at most. Call it before the end of the
   /// `InboundHandler`, and not on the executor.
   void drain(std::chrono::milliseconds time);

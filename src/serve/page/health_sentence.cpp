@@ -2,8 +2,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
+#include <utility>
 
 #include "cli/text.hpp"
+#include "cli/unattended.hpp"
 #include "serve/page/html.hpp"
 
 namespace ackbox::serve::page {
@@ -36,6 +39,13 @@ std::string causeOf(const PeerStatus& peer) {
   return peer.lastError.empty() ? std::string() : " (" + cli::shortened(peer.lastError, kCauseBytes) + ")";
 }
 
+std::string upperFirst(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') {
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  }
+  return text;
+}
+
 bool isAway(const cli::PeerFigures& peer) {
   const PeerState state = peer.circuit.state;
   return state == PeerState::down || state == PeerState::held || state == PeerState::disabled;
@@ -64,13 +74,37 @@ HealthSentence sentenceOfBlocked(BoundedCount blocked, std::uint64_t failed) {
           "sessions"};
 }
 
+/// Of what makes no progress for want of an application; nothing: all have one.
+std::optional<HealthSentence> sentenceOfUnattended(const std::vector<cli::PeerFigures>& peers,
+                                                   const Reception& reception, WallTime now) {
+  if (reception.unattended.frames != 0) {
+    return HealthSentence{"warning", upperFirst(cli::unattendedText(reception.unattended, now)) + ".", "inbox"};
+  }
+  for (const cli::PeerFigures& peer : peers) {
+    if (peer.figures.unattendedSince) {
+      return HealthSentence{"warning", cli::unattendedText(peer.figures, now) + ".", "messages?state=sent"};
+    }
+  }
+  if (!reception.silent.empty()) {
+    const FrameWaits::Silent& first = reception.silent.front();
+    return HealthSentence{"warning",
+                          upperFirst(first.name) + " has had " + counted(first.frames, "frame") + " in hand" +
+                              duration(first.since, now) + " and has settled none" +
+                              (first.frames == 1 ? "." : " of them."),
+                          "inbox"};
+  }
+  return std::nullopt;
+}
+
 HealthSentence sentenceOfMoving(const Stats& stats) {
   const std::uint64_t live = stats.pending + stats.sending + stats.sent;
-  if (stats.enqueued == 0) {
+  if (stats.enqueued == 0 && stats.inbox == 0) {
     return {"ok", "All is well: nothing has been enqueued yet.", {}};
   }
   return {"ok",
-          live == 0
+          live == 0 && stats.inbox != 0
+              ? "All is well: applications work on " + counted(stats.inbox, "received frame") + "."
+          : live == 0
               ? "All is well: everything was delivered."
               : "All is well: " + counted(live, "message") + (live == 1 ? " is on its way." : " are on their way."),
           {}};
@@ -79,7 +113,7 @@ HealthSentence sentenceOfMoving(const Stats& stats) {
 }  // namespace
 
 HealthSentence healthOf(const Stats& stats, const std::vector<cli::PeerFigures>& peers, BoundedCount blockedSessions,
-                        WallTime now) {
+                        const Reception& reception, WallTime now) {
   std::vector<const cli::PeerFigures*> away;
   std::size_t paused = 0;
   std::uint64_t waiting = 0;
@@ -97,6 +131,9 @@ HealthSentence healthOf(const Stats& stats, const std::vector<cli::PeerFigures>&
   }
   if (blockedSessions.count != 0) {
     return sentenceOfBlocked(blockedSessions, stats.failed);
+  }
+  if (std::optional<HealthSentence> sentence = sentenceOfUnattended(peers, reception, now)) {
+    return *std::move(sentence);
   }
   if (stats.failed != 0) {
     return {"warning",

@@ -5,8 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "ackbox/inbox.hpp"
 #include "ackbox/stats.hpp"
 #include "cli/peer_view.hpp"
+#include "serve/inbox/frame_waits.hpp"
 
 namespace ackbox::serve::page {
 
@@ -26,9 +28,16 @@ struct BoundedCount {
   bool isCut = false;
 };
 
-/// What matters most comes first: messages for a peer that takes none, then sessions that stand still, dead letters,
-/// what is held by hand, and what waits for long.
+/// What is known of received frames that wait.
+struct Reception {
+  UnattendedFrames unattended = {};
+  std::vector<FrameWaits::Silent> silent = {};
+};
+
+/// What matters most comes first: messages for a peer that takes none, then sessions that stand still, frames without
+/// an application, here and at peers, applications that settle nothing, dead letters, what is held by hand, and what
+/// waits for long.
 [[nodiscard]] HealthSentence healthOf(const Stats& stats, const std::vector<cli::PeerFigures>& peers,
-                                      BoundedCount blockedSessions, WallTime now);
+                                      BoundedCount blockedSessions, const Reception& reception, WallTime now);
 
 }  // namespace ackbox::serve::page

@@ -6,10 +6,12 @@
 namespace ackbox::serve::page {
 namespace {
 
-/// What a frame in hand waits for; otherwise what went wrong last.
+/// What a frame waits for, or whose it is; otherwise what went wrong last.
 std::string standingOf(const InboxInfo& frame, const FrameWaits& waits) {
-  const std::string_view waitsFor = waits.of(frame);
-  return waitsFor.empty() ? frame.lastError : "waits for " + std::string(waitsFor);
+  const std::string_view holder = waits.holderOf(frame);
+  return !frame.waitsFor.empty() ? "waits for " + frame.waitsFor
+         : !holder.empty()       ? "in hand of " + std::string(holder)
+                                 : frame.lastError;
 }
 
 }  // namespace
@@ -25,7 +27,8 @@ Html inboxView(const View& view, const InboxList& list) {
     html.raw("<p class=\"lead\"><strong>").number(list.waiting).text(list.waiting == 1 ? " frame" : " frames");
     html.raw("</strong> accepted and not done, in the order of their acceptance.</p>\n");
     CardTable table("Inbound frames", {"Frame", "State", "Sender and session", "Accepted", "#Runs", "Why"}, true);
-    for (const InboxInfo& frame : list.page.frames) {
+    for (InboxInfo frame : list.page.frames) {
+      list.waits.complete(frame);
       Html session;
       if (frame.sequence != 0) {
         session.add(breakable(frame.session)).raw(" · ").number(frame.sequence);

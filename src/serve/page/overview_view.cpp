@@ -86,7 +86,7 @@ Html overviewView(const View& view, const Overview& overview) {
   const Stats& stats = overview.stats;
   const HealthSentence health =
       overview.fileTrouble.empty()
-          ? healthOf(stats, overview.peers, overview.blockedSessions, view.now)
+          ? healthOf(stats, overview.peers, overview.blockedSessions, overview.reception, view.now)
           : HealthSentence{"problem", "Messages are not delivered: " + overview.fileTrouble, "doctor"};
   Html html;
   html.raw("<div data-live=\"health\"><p class=\"health\" data-level=\"").text(health.level).raw("\">");

@@ -72,13 +72,15 @@ std::optional<std::string> chosen(Query& query, std::string_view name) {
 
 void showOverview(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
-  show(service, asked(request, "Overview", ""), std::move(respond), [&service](const View& view) {
-    const std::size_t blocked = service.reader().blockedSessions(kBlockedCounted).size();
-    return std::optional(overviewView(view, {service.manager().getStats(),
-                                             cli::readPeers(service.reader()),
-                                             {blocked, blocked == kBlockedCounted},
-                                             service.manager().fileTrouble()}));
-  });
+  show(service, asked(request, "Overview", ""), std::move(respond),
+       [&service, silent = service.frameWaits().silent](const View& view) {
+         const std::size_t blocked = service.reader().blockedSessions(kBlockedCounted).size();
+         return std::optional(overviewView(view, {service.manager().getStats(),
+                                                  cli::readPeers(service.reader()),
+                                                  {blocked, blocked == kBlockedCounted},
+                                                  service.manager().fileTrouble(),
+                                                  {service.reader().unattendedFrames(), silent}}));
+       });
 }
 
 void showPeers(Service& service, Request&& request, Respond&& respond) {

@@ -28,6 +28,7 @@ struct Overview {
   BoundedCount blockedSessions = {};
   /// See `OutboxManager::fileTrouble`.
   std::string fileTrouble = {};
+  Reception reception = {};
 };
 [[nodiscard]] Html overviewView(const View& view, const Overview& overview);
 

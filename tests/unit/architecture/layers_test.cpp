@@ -42,8 +42,9 @@ const std::vector<Layer>& layers() {
       // The seam: what any store can serve. The writer knows of SQLite only how its failures are read.
       {"src/store/writer.cpp", {"ackbox/", "sqlite/statement.hpp", "store/writer.hpp", "store/store.hpp"}, {}},
       {"src/store/",
-       {"ackbox/", "base/", "store/digest.hpp", "store/latency_window.hpp", "store/reader.hpp", "store/store.hpp",
-        "store/types.hpp", "store/writer.hpp", "delivery/types.hpp", "delivery/transition.hpp"},
+       {"ackbox/", "base/", "store/application_lines.hpp", "store/digest.hpp", "store/latency_window.hpp",
+        "store/reader.hpp", "store/store.hpp", "store/types.hpp", "store/writer.hpp", "delivery/types.hpp",
+        "delivery/transition.hpp"},
        {}},
       {"src/transport/",
        {"ackbox/", "base/", "transport/", "protocol/"},
@@ -54,9 +55,9 @@ const std::vector<Layer>& layers() {
        {"boost/asio/", "SQLiteCpp/", "sqlite3.h"}},
       // Of the stores, the seam and the one header that opens them.
       {"src/manager/",
-       {"ackbox/", "base/", "protocol/", "delivery/", "reception/", "sqlite/", "store/digest.hpp",
-        "store/latency_window.hpp", "store/reader.hpp", "store/store.hpp", "store/types.hpp", "store/writer.hpp",
-        "store/sqlite/open.hpp", "transport/", "manager/"},
+       {"ackbox/", "base/", "protocol/", "delivery/", "reception/", "sqlite/", "store/application_lines.hpp",
+        "store/digest.hpp", "store/latency_window.hpp", "store/reader.hpp", "store/store.hpp", "store/types.hpp",
+        "store/writer.hpp", "store/sqlite/open.hpp", "transport/", "manager/"},
        {"boost/asio/", "boost/system/", "SQLiteCpp/", "sqlite3.h"}},
       // Simulation: other processes' disks, clocks and network, under real managers.
       {"src/testing/", {"ackbox/", "base/", "protocol/", "testing/"}, {"boost/asio/", "SQLiteCpp/", "sqlite3.h"}},

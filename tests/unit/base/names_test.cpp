@@ -88,6 +88,8 @@ TEST_CASE("hindrances are printed as they are written in the source") {
   CHECK(toString(BlockReason::refused) == "refused");
   CHECK(toString(BlockReason::ackEventsWait) == "ackEventsWait");
   CHECK(toString(BlockReason::senderIsNoPeer) == "senderIsNoPeer");
+  CHECK(toString(BlockReason::applicationAway) == "applicationAway");
+  CHECK(toString(BlockReason::peerUnattended) == "peerUnattended");
 }
 
 TEST_CASE("reasons of refused requests have the names that the log prints") {

@@ -175,18 +175,18 @@ TEST_CASE("A deferred message waits for its ACK event while its session goes on"
   CHECK(stage.sends.front().items.front().previousSequence == 2);
 }
 
-TEST_CASE("At its ACK deadline a deferred message is charged and goes again, in front") {
+TEST_CASE("P13: at its ACK deadline a deferred message is asked for, in front, and nothing is charged") {
   Answering stage;
   stage.enqueueTogether(1);
   stage.answer({Stage::result(Outcome::defer)});
   stage.enqueue(1);
   stage.enqueue(1);
   stage.advance(stage.options.ackTimeout);
-  CHECK(stage.rows.at(1).error == "ack deadline");
-  CHECK(stage.rows.at(1).retryCount == 1);
+  CHECK(stage.rows.at(1).error.empty());
+  CHECK(stage.rows.at(1).retryCount == 0);
   CHECK(stage.settled.back().key == 1);
   CHECK(stage.settled.back().sequence == 1);
-  CHECK(stage.settled.back().retryCount == 1);
+  CHECK(stage.settled.back().retryCount == 0);
   stage.ackAll();
   CHECK(stage.onlySend() == Keys{1, 3});
   // The frame does not name itself, nor one behind it, as its predecessor.
@@ -194,6 +194,41 @@ TEST_CASE("At its ACK deadline a deferred message is charged and goes again, in 
   CHECK(stage.sends.front().items[1].previousSequence == 2);
   stage.ackAll();
   CHECK(stage.sessions.at(1).previousSequence == 3);
+}
+
+TEST_CASE("P12: what became of a deferred message is asked after ever longer waits, within a bound") {
+  Answering stage;
+  stage.enqueue(1);
+  const auto deferred = [&](MessageKey key) {
+    stage.answer({Stage::result(Outcome::defer)});
+    return stage.rows.at(key).dueAt - stage.now.wall;
+  };
+  const std::chrono::milliseconds first = stage.options.ackTimeout;
+  for (const unsigned doubled : {1U, 2U, 4U, 8U, 8U}) {
+    CHECK((deferred(1) == first * doubled));
+    stage.advance(first * doubled - 1ms);
+    CHECK(stage.sends.empty());
+    stage.advance(1ms);
+    CHECK(stage.onlySend() == Keys{1});
+  }
+  // A nack ends the deferral: the next one is a first one.
+  stage.answer({Stage::result(Outcome::nack)});
+  stage.advanceToWake();
+  CHECK((deferred(1) == first));
+  stage.machine->forget(1, 1);
+  stage.enqueue(1);
+  CHECK((deferred(2) == first));
+}
+
+TEST_CASE("P13: a peer without an application for what it defers is named with the deferral") {
+  Answering stage;
+  stage.enqueueTogether(2);
+  FrameResult unattended = Stage::result(Outcome::defer);
+  unattended.unattended = 4min;
+  stage.answer({unattended, Stage::result(Outcome::defer)});
+  REQUIRE(stage.settled.size() == 2);
+  CHECK((stage.settled[0].unattendedSince == stage.now.wall - 4min));
+  CHECK_FALSE(stage.settled[1].unattendedSince);
 }
 
 TEST_CASE("A deferred message that its peer asks for again is charged and goes at once") {

@@ -340,7 +340,7 @@ TEST_CASE("Rows and a session found at the start keep their backoff and their AC
   stage.ackAll();
   stage.advance(2s);
   CHECK(stage.onlySend() == Keys{2});
-  CHECK(stage.rows.at(2).retryCount == 1);
+  CHECK(stage.rows.at(2).retryCount == 0);
 }
 
 TEST_CASE("P11: a claim that is full gives the rest back, and all of it goes in its order in further requests") {

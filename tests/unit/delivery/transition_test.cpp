@@ -42,7 +42,7 @@ constexpr Pair kTable[] = {
     {sent, Transition::ack, Next::acked},
     {sent, Transition::defer, kIllegal},
     {sent, Transition::retry, Next::pending},
-    {sent, Transition::release, kIllegal},
+    {sent, Transition::release, Next::pending},
     {sent, Transition::fail, Next::failed},
     {sent, Transition::redrive, kIllegal},
     {sent, Transition::discard, kIllegal},

@@ -341,6 +341,45 @@ TEST_CASE("P4: frames that are always deferred are kept without their handler's 
   CHECK(OutboxReader(*bob.manager).verify().clean());
 }
 
+TEST_CASE("P13: the answer to a deferred frame, and the file, say that its application is away, until it is there") {
+  Gate gate;
+  Receiver bob([&](DeferredFrame frame) {
+    gate.pass();
+    Receiver::commitAtOnce(std::move(frame));
+  });
+  std::mutex mutex;
+  auto known = std::make_shared<const std::vector<Application>>(
+      std::vector<Application>{{"slow", bob.clock->wallNow(), "a stream"}, {"*", std::nullopt, ""}});
+  bob.inbound.deferred.applications = [&] {
+    const std::scoped_lock lock(mutex);
+    return known;
+  };
+  bob.open();
+  bob.clock->advance(std::chrono::minutes(4));
+  const json first = bob.ask({outbound("s", 1), outbound("t", 1, "slower")}).at("results");
+  CHECK(first[0].at("outcome") == "defer");
+  CHECK(first[0].at("unattendedms") == 240'000);
+  CHECK_FALSE(first[1].contains("unattendedms"));
+  bob.clock->advance(std::chrono::minutes(1));
+  CHECK(bob.ask({outbound("s", 1)}).at("results")[0].at("unattendedms") == 300'000);
+  const OutboxReader reader(*bob.manager);
+  const auto frame = [&] { return *reader.explainInbox("urn:agent:alice", "s-1"); };
+  bob.until([&] { return frame().frame.state == InboxState::unattended; }, std::chrono::milliseconds(10));
+  CHECK(frame().sentence.find("is UNATTENDED: it waits since ") != std::string::npos);
+  CHECK(frame().sentence.find(", for a stream.") != std::string::npos);
+  CHECK(reader.unattendedFrames().frames == 1);
+  {
+    const std::scoped_lock lock(mutex);
+    known = std::make_shared<const std::vector<Application>>(std::vector<Application>{{"*", std::nullopt, ""}});
+  }
+  CHECK_FALSE(bob.ask({outbound("s", 1)}).at("results")[0].contains("unattendedms"));
+  bob.until([&] { return frame().frame.state == InboxState::running; }, std::chrono::milliseconds(10));
+  CHECK(frame().sentence.find(" has it in hand since ") != std::string::npos);
+  gate.open();
+  bob.untilEmpty();
+  CHECK(reader.verify().clean());
+}
+
 TEST_CASE("sessions are worked on side by side, up to the concurrency given") {
   Gate gate;
   Receiver bob([&](DeferredFrame frame) {

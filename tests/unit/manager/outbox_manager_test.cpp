@@ -313,8 +313,11 @@ TEST_CASE("an ACK event that comes before the request was answered is kept") {
   CHECK(box.manager->drainOnce().claimed == 0);
 }
 
-TEST_CASE("a deferred message whose deadline passes is sent again, and that is charged") {
+TEST_CASE("P13: a deferred message whose deadline passes is sent again, which is a question and no retry") {
   Outbox box;
+  std::vector<RetryEvent> events;
+  const Subscription subscription =
+      box.manager->onRetry([&events](const RetryEvent& event) { events.push_back(event); });
   box.manager->enqueue(Outbox::frame("s"));
   box.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::defer); });
   box.manager->drainOnce();
@@ -323,7 +326,11 @@ TEST_CASE("a deferred message whose deadline passes is sent again, and that is c
   box.manager->drainOnce();
   box.manager->drainOnce();
   CHECK(box.manager->getStats().acked == 1);
-  CHECK(box.manager->getStats().totalRetries == 1);
+  CHECK(box.manager->getStats().totalRetries == 0);
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].asksAgain);
+  CHECK(events[0].retryCount == 0);
+  CHECK(events[0].error == "ack deadline");
 }
 
 TEST_CASE("an expired message fails with reason expired and is not sent") {

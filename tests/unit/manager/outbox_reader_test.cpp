@@ -182,7 +182,7 @@ TEST_CASE("P10: of a file alone, an explanation promises nothing that no process
     }));
     agent.drainOnce();
     CHECK(sentence("a").find(": the peer is held (bob:1 is no URL) and is asked again at ") != std::string::npos);
-    CHECK(sentence("b").find("; it is sent again at ") != std::string::npos);
+    CHECK(sentence("b").find("; it is asked again at ") != std::string::npos);
   }
   CHECK(
       sentence("a").ends_with("is PENDING: no process has the file open; the peer is held (bob:1 is no URL); correct "

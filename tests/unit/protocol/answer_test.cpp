@@ -95,6 +95,33 @@ TEST_CASE("A batch is always 200, and each result keeps its fields") {
   CHECK(report.results[3].result == done.result);
 }
 
+TEST_CASE(
+    "P13: a deferral says for how long there has been no application, and what cannot be read of it is passed over") {
+  FrameResult unattended = result(Outcome::defer);
+  unattended.unattended = milliseconds(240'000);
+  FrameResult ahead = unattended;
+  ahead.unattended = milliseconds(-5);
+  const InboundResponse response = acknowledge(true, {unattended, result(Outcome::defer), ahead});
+  CHECK(response.body.find(R"("outcome":"defer","unattendedms":240000})") != std::string::npos);
+  const SendReport report = read(sent({"m0", "m1", "m2"}), response.body);
+  REQUIRE((report.outcome == RequestOutcome::answered));
+  CHECK(report.results[0].unattended == milliseconds(240'000));
+  CHECK_FALSE(report.results[1].unattended);
+  CHECK(report.results[2].unattended == milliseconds(0));
+  const auto readWith = [&](const std::string& value, const std::string& outcome) {
+    std::string body = response.body;
+    body.replace(body.find("\"defer\",\"unattendedms\":240000"), 29, "\"" + outcome + "\",\"unattendedms\":" + value);
+    return read(sent({"m0", "m1", "m2"}), body).results.at(0).unattended;
+  };
+  CHECK(readWith("7", "defer") == milliseconds(7));
+  CHECK_FALSE(readWith("7", "nack"));
+  for (const char* value : {"-1", "\"7\"", "null", "{}", "1.5"}) {
+    CHECK_FALSE(readWith(value, "defer"));
+  }
+  // No instant that is reckoned from it leaves the calendar.
+  CHECK(readWith("99999999999999999999", "defer").value_or(milliseconds(0)) <= std::chrono::years(10));
+}
+
 TEST_CASE("Retry-After is in seconds, rounded up, and at least one") {
   const auto seconds = [](std::int64_t wish) {
     FrameResult later = result(Outcome::nack);

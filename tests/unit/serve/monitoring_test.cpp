@@ -132,7 +132,7 @@ TEST_CASE("Dead letters are counted by reason, and reasons of peers and programs
   manager.enqueue(frame);
   manager.drainOnce();
   protocol::Exposition out(MetricsFormat::prometheus);
-  figures.write(out, {}, {});
+  figures.write(out, {}, {}, {}, systemClock()->wallNow());
   CHECK(out.take().find(R"(ackbox_failed_messages_total{peer="default",reason="other"} 1)") != std::string::npos);
 }
 

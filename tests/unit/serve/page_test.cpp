@@ -178,9 +178,9 @@ TEST_CASE("The sentence of health says what matters most") {
   const WallTime now(std::chrono::hours(100));
   Stats stats;
   const auto textOf = [&](const std::vector<cli::PeerFigures>& peers, page::BoundedCount blocked = {}) {
-    return page::healthOf(stats, peers, blocked, now).text;
+    return page::healthOf(stats, peers, blocked, {}, now).text;
   };
-  CHECK(page::healthOf(stats, {}, {}, now).level == "ok");
+  CHECK(page::healthOf(stats, {}, {}, {}, now).level == "ok");
   stats.enqueued = 1;
   CHECK(textOf({}) == "All is well: everything was delivered.");
   stats.pending = 1'000;
@@ -206,8 +206,42 @@ TEST_CASE("The sentence of health says what matters most") {
         "2 of 2 peers take no messages, and 2 messages wait for them; there are 40,000 dead letters.");
   stats.failed = 0;
   peer.figures.pending = 0;
-  CHECK(page::healthOf(stats, {peer}, {}, now).level == "warning");
+  CHECK(page::healthOf(stats, {peer}, {}, {}, now).level == "warning");
   CHECK(textOf({peer}) == "Peer bob has been down for 2 d, and nothing waits for it.");
+}
+
+TEST_CASE(
+    "P13: the sentence of health names what waits for an application, here and at a peer, and what settles nothing") {
+  const WallTime now(std::chrono::hours(100));
+  Stats stats;
+  stats.inbox = 2'090;
+  page::Reception reception;
+  cli::PeerFigures peer;
+  const auto health = [&] { return page::healthOf(stats, {peer}, {}, reception, now); };
+  CHECK(health().text == "All is well: applications work on 2,090 received frames.");
+  reception.silent = {{"the stream of billing for types *", 64, now - std::chrono::minutes(12)}};
+  CHECK(health().level == "warning");
+  CHECK(health().text ==
+        "The stream of billing for types * has had 64 frames in hand for 12 m and has settled none of them.");
+  stats.failed = 3;
+  peer.figures.peer = "bob";
+  peer.figures.sent = 1;
+  peer.figures.unattendedSince = now - std::chrono::minutes(4);
+  peer.figures.unattendedType = "invoice.paid";
+  CHECK(health().text ==
+        "1 message waits at peer bob for an application; none has taken type invoice.paid there for 4 m.");
+  reception.unattended = {.frames = 2'090,
+                          .oldestAt = now - std::chrono::hours(1),
+                          .since = now - std::chrono::minutes(4),
+                          .type = "order.placed",
+                          .cause = "a stream for its type to be opened"};
+  CHECK(health().level == "warning");
+  CHECK(health().view == "inbox");
+  CHECK(health().text ==
+        "2090 frames wait for an application; none has taken type order.placed for 4 m (they wait for a stream for its "
+        "type to be opened).");
+  reception.unattended.isCut = true;
+  CHECK(health().text.starts_with("At least 2090 frames wait for an application; "));
 }
 
 TEST_CASE("The groups of dead letters say of how many they are, and each button is one for the state of its session") {

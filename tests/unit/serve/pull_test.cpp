@@ -288,7 +288,7 @@ TEST_CASE("P12: frames of a type that nobody streams, more than are ever in hand
   CHECK(sessionOf(line) == "w");
   CHECK(stage.ack(line) == "settled");
   const json frame = stage.inbox().at(0);
-  CHECK(frame.at("state") == "waiting");
+  CHECK(frame.at("state") == "unattended");
   CHECK(frame.at("waits_for") == "a stream for its type and session to be opened");
 }
 
@@ -401,7 +401,7 @@ TEST_CASE("Without a stream frames wait uncharged, it is in the log once, and ot
   REQUIRE(waiting.size() == 3);
   CHECK(waiting[0].at("waits_for") == "a stream for its type and session to be opened");
   CHECK(waiting[1].at("waits_for") == waiting[0].at("waits_for"));
-  CHECK(waiting[0].at("state") == "waiting");
+  CHECK(waiting[0].at("state") == "unattended");
   const std::string figures = stage.serve().asker().ask("GET", "/metrics").body;
   CHECK(figures.find("ackbox_application_up{way=\"pull\",types=\"job.*\"} 0\n") != std::string::npos);
   const std::string unknown = stage.send("s-1", "invoice.sent");
@@ -410,6 +410,40 @@ TEST_CASE("Without a stream frames wait uncharged, it is in the log once, and ot
   CHECK(sessionOf(next(stream)) == "j-2");
   while (stage.sender().find(unknown).value().retryCount == 0) {
   }
+}
+
+TEST_CASE("P13: without any application both sides say so, in the same words everywhere, until one is there") {
+  Stage stage({{"pull", json::array({"*"})}, {"concurrency", 1}});
+  const std::string id = stage.send("s-1");
+  stage.send("s-1");
+  const json waiting = stage.inboxOnce([](const json& all) {
+    return all.size() == 2 && all[0].at("state") == "unattended" && all[0].at("waits_for") != "";
+  });
+  CHECK(waiting[1].at("state") == "behind");
+  const auto body = [&](const std::string& target) { return stage.serve().asker().ask("GET", target).body; };
+  // Until the file has it.
+  while (body("/v1/inbox?state=unattended").find("\"message_id\"") == std::string::npos) {
+  }
+  const std::string text = "2 frames wait for an application; none has taken type order.<wbr>placed for ";
+  CHECK(body("/").find(text) != std::string::npos);
+  CHECK(body("/").find("All is well") == std::string::npos);
+  CHECK(body("/metrics").find("\nackbox_unattended_frames 2\n") != std::string::npos);
+  CHECK(body("/inbox").find("data-state=\"unattended\"") != std::string::npos);
+  // The sender asks, and gets to know it with the answer.
+  const OutboxReader sender(stage.sender());
+  while (!sender.peerStats().at(0).unattendedSince) {
+  }
+  CHECK(sender.peerStats().at(0).unattendedType == "order.placed");
+  CHECK(sender.explain(id)->sentence.find("at the peer it waits for an application: none takes frames of type "
+                                          "order.placed there since ") != std::string::npos);
+  CHECK(stage.sender().find(id).value().retryCount == 0);
+  StreamReader stream = stage.open();
+  const json line = next(stream);
+  const json held = stage.inboxOnce([](const json& all) { return all[0].at("state") == "running"; });
+  CHECK(held[0].at("in_hand_of").get<std::string>().starts_with("a stream for types * since "));
+  while (sender.peerStats().at(0).unattendedSince) {
+  }
+  CHECK(stage.ack(line) == "settled");
 }
 
 TEST_CASE("The end of the daemon waits for what a stream's application works on, and then ends the stream") {

@@ -370,7 +370,7 @@ TEST_CASE("While the application is away nothing is charged, and its frame is ta
   CHECK(away.find(" warning application-away url=http://127.0.0.1:") != std::string::npos);
   const json waiting = stage.inboxOnce([](const json& frames) { return frames.size() == 3 && allWait(frames); });
   for (const json& frame : waiting) {
-    CHECK(frame.at("state") == "waiting");
+    CHECK(frame.at("state") == "unattended");
     CHECK(frame.at("retry_count") == 0);
     CHECK(frame.at("waits_for").get<std::string>().find("/hook, which cannot be reached: ") != std::string::npos);
   }

@@ -260,6 +260,20 @@ TEST_CASE("the inbound views show a deferred frame, one that waits behind it, an
   REQUIRE(row.executeStep());
   CHECK(text(row.getColumn(1)) == "RUNNING");
   row.reset();
+  // Of its application, as the first line that fits says; what is in backoff stays so.
+  const auto secondState = [&](const std::vector<Application>& applications) {
+    inTransaction(*store, [&] { store->inbox().noteApplications(applications); });
+    REQUIRE(row.executeStep());
+    CHECK(text(row.getColumn(1)) == "BACKOFF");
+    REQUIRE(row.executeStep());
+    const std::string state = text(row.getColumn(1));
+    row.reset();
+    return state;
+  };
+  const WallTime away = world.clock->wallNow();
+  CHECK(secondState({{"other", std::nullopt, ""}, {"te*", away, "a stream"}}) == "UNATTENDED");
+  CHECK(secondState({{"test", std::nullopt, ""}, {"*", away, "a stream"}}) == "RUNNING");
+  CHECK(secondState({{"tes", away, "a stream"}, {"test.*", away, "a stream"}}) == "RUNNING");
   SQLite::Statement mark(database,
                          "SELECT message_id,source,processed_at,keep_until FROM "
                          "ackbox_processed_messages_view");

@@ -88,7 +88,7 @@ constexpr Break kBreaks[] = {
     {"claims", "its owner is not registered", 0, "UPDATE ackbox_claims SET owner_id=99 WHERE block=0"},
     {"claims", "its owner is not registered", -1, "UPDATE ackbox_claims SET owner_id=99 WHERE block=-1"},
     {"claims", "two owners have claimed the same", 0,
-     "INSERT INTO ackbox_owners SELECT 99,0,0,0; INSERT INTO ackbox_claims SELECT block,99,bits FROM ackbox_claims "
+     "INSERT INTO ackbox_owners SELECT 99,0,0,0,''; INSERT INTO ackbox_claims SELECT block,99,bits FROM ackbox_claims "
      "WHERE block=0"},
     {"claims", "it claims what is no pending message", 0, "UPDATE ackbox_claims SET bits=bits|1<<9 WHERE block=0"},
     {"claims", "it claims what is no pending message", 0, "UPDATE ackbox_claims SET bits=bits|1<<63 WHERE block=0"},
@@ -147,7 +147,7 @@ constexpr Break kBreaks[] = {
     {"peers", "its name is empty or too long", 1, "UPDATE ackbox_peers SET name=''"},
     {"peers", "no agent could have as many requests under way to it", 1, "UPDATE ackbox_peers SET max_requests=0"},
     {"owners", "its number is none, or leaves none for the next", 9'223'372'036'854'775'807,
-     "INSERT INTO ackbox_owners VALUES(9223372036854775807,0,0,0)"},
+     "INSERT INTO ackbox_owners VALUES(9223372036854775807,0,0,0,'')"},
     {"owners", "sqlite_sequence leaves no number for the next", 9'223'372'036'854'775'807,
      "UPDATE sqlite_sequence SET seq=9223372036854775807 WHERE name='ackbox_owners'"},
     {"inbox", "sqlite_sequence leaves no number for the next", 9'223'372'036'854'775'807,
@@ -302,7 +302,7 @@ TEST_CASE("P10: a repair mends what its rule says, leaves the rest with the reas
 
 TEST_CASE("P10: what keeps a file from being opened is mended without opening it") {
   for (const char* sql : {"UPDATE ackbox_peers SET max_requests=0", "UPDATE ackbox_peers SET max_requests=x'ff'",
-                          "INSERT INTO ackbox_owners VALUES(9223372036854775807,0,0,0)",
+                          "INSERT INTO ackbox_owners VALUES(9223372036854775807,0,0,0,'')",
                           "UPDATE sqlite_sequence SET seq=9223372036854775807 WHERE name='ackbox_owners'",
                           "DELETE FROM ackbox_counters", "DROP INDEX ackbox_inbox_owned"}) {
     CAPTURE(std::string(sql));
@@ -367,7 +367,7 @@ TEST_CASE("P10: a value of another type than its column's is found in each colum
                            "INSERT INTO ackbox_inbox_results VALUES('g','urn:a','o','s',1,3,'c','d','{}',0);"
                            "INSERT INTO ackbox_inbound_senders VALUES('urn:a',1,1,1,1,1,1);"
                            "INSERT OR IGNORE INTO ackbox_peer_counters(peer_id) VALUES(1);"
-                           "INSERT INTO ackbox_owners VALUES(5,1,0,0); INSERT INTO ackbox_claims VALUES(0,5,8);";
+                           "INSERT INTO ackbox_owners VALUES(5,1,0,0,''); INSERT INTO ackbox_claims VALUES(0,5,8);";
   File file;
   file.store.reset();
   file.breakWith(fill);

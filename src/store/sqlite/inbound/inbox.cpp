@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 
+#include "store/application_lines.hpp"
 #include "store/digest.hpp"
 #include "store/sqlite/inbound/inbound_marks.hpp"
 #include "store/sqlite/outbound/row_checksum.hpp"
@@ -117,6 +118,7 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
           "source,origin,session,frame_id")),
       selectOldResult_(context.prepare("SELECT 1 FROM #inbox_results WHERE keep_until_ms<?1 LIMIT 1")),
       addHandlers_(context.prepare("UPDATE #owners SET deferred_handlers=deferred_handlers+?2 WHERE id=?1")),
+      noteApplications_(context.prepare("UPDATE #owners SET applications=?2 WHERE id=?1 AND applications<>?2")),
       find_(context.prepare("SELECT id FROM #inbox WHERE source=?1 AND frame_id=?2 ORDER BY id LIMIT 1")),
       findResult_(context.prepare("SELECT 1 FROM #inbox_results WHERE frame_id=?2 AND source=?1 LIMIT 1")),
       retryNow_(context.prepare("UPDATE #inbox SET due_at_ms=0, retry_count=0 WHERE id=?1")),
@@ -432,6 +434,10 @@ void Inbox::purge(std::size_t limit) {
 
 void Inbox::addHandlers(std::int64_t difference) {
   Query(addHandlers_, context_.owner, difference).run();
+}
+
+void Inbox::noteApplications(std::span<const Application> applications) {
+  Query(noteApplications_, context_.owner, applicationLines(applications)).run();
 }
 
 InboxKey Inbox::find(std::string_view source, std::string_view messageId) {

@@ -41,6 +41,7 @@ public:
   void release(std::span<const InboxKey> keys) override;
   void purge(std::size_t limit) override;
   void addHandlers(std::int64_t difference) override;
+  void noteApplications(std::span<const Application> applications) override;
   [[nodiscard]] InboxKey find(std::string_view source, std::string_view messageId) override;
   [[nodiscard]] bool hasEnded(std::string_view source, std::string_view messageId) override;
   [[nodiscard]] InboxChange retryNow(InboxKey key) override;
@@ -90,6 +91,7 @@ private:
   Statement purge_;
   Statement selectOldResult_;
   Statement addHandlers_;
+  Statement noteApplications_;
   Statement find_;
   Statement findResult_;
   Statement retryNow_;

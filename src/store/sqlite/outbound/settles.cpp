@@ -59,6 +59,7 @@ Settles::Settles(Context& context, Holds& holds, PeerResets& peerResets)
     : context_(context),
       holds_(holds),
       peerResets_(peerResets),
+      attendance_(context),
       vacated_(context.connection.handle(), context.connection.prefix()),
       // Asked for before the change, in the same transaction: RETURNING makes a table of its own for each row, which
       // costs three times the rest of a settle.
@@ -163,11 +164,22 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, bool 
   if (settlement.from == MessageState::sending) {
     context_.inFlight.rows.remove(settlement.key);
   }
+  if (next == Next::sent) {
+    noteAttendance(settlement, facts.session);
+  }
   count(settlement, next, facts);
   if (next == Next::failed) {
     finishFailed(settlement);
   }
   return SettledMessage{settlement.key, facts.session, std::move(facts.messageId), facts.sequence};
+}
+
+void Settles::noteAttendance(const Settlement& settlement, delivery::SessionKey session) {
+  if (settlement.unattendedSince) {
+    attendance_.noteNone(settlement.key, session, *settlement.unattendedSince);
+  } else {
+    attendance_.noteSome(settlement.key, session);
+  }
 }
 
 // Only an answer that counts says what the peer has. A request proves nothing: its answer may be one that does not.
@@ -382,6 +394,8 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
   const Transition transition = result.outcome == Outcome::ack ? Transition::ack : Transition::fail;
   std::optional<SettledMessage> settled;
   if (found && final && delivery::next(found->settlement.from, transition) != Next::illegal) {
+    // What it has worked on, it has an application for.
+    attendance_.noteSome(found->settlement.key, found->settlement.session);
     found->settlement.transition = transition;
     // An unordered message leaves no gap.
     found->settlement.blocks =

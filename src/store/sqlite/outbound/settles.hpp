@@ -9,6 +9,7 @@
 #include "delivery/transition.hpp"
 #include "store/sqlite/context.hpp"
 #include "store/sqlite/outbound/vacated_numbers.hpp"
+#include "store/sqlite/peers/attendance.hpp"
 #include "store/sqlite/peers/holds.hpp"
 #include "store/sqlite/peers/peer_resets.hpp"
 #include "store/store.hpp"
@@ -46,6 +47,8 @@ private:
   std::optional<Located> locate(std::string_view messageId);
   void finishFailed(const delivery::Settlement& settlement);
   std::optional<SettledMessage> apply(const delivery::Settlement& settlement, bool isOwn);
+  /// Of a row that was deferred.
+  void noteAttendance(const delivery::Settlement& settlement, delivery::SessionKey session);
   [[nodiscard]] bool isForgotten(const delivery::Settlement& settlement, delivery::SessionKey session);
   [[nodiscard]] bool isInState(const delivery::Settlement& settlement, bool isOwn);
 
@@ -75,6 +78,7 @@ private:
   Context& context_;
   Holds& holds_;
   PeerResets& peerResets_;
+  Attendance attendance_;
   VacatedNumbers vacated_;
   // Sessions with rows that this call gave back, because the peer has lost what it said of them.
   std::set<delivery::SessionKey> returned_;

@@ -40,6 +40,8 @@ struct Explainer::Facts {
   std::string blockedByReason;
   delivery::MessageKey head = 0;
   std::int64_t live = 0;
+  WallTime unattendedSince{};
+  std::string unattendedType;
 };
 
 Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
@@ -56,7 +58,8 @@ Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
                  .append(kSessionHead)
                  .append(",")
                  .append(kSessionLive)
-                 .append(" FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS m ON "
+                 .append(",p.unattended_since_ms,p.unattended_type FROM #outbox AS o JOIN #sessions AS s ON "
+                         "s.id=o.session_id JOIN #session_states AS m ON "
                          "m.session_id=s.id JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN #outbox AS b ON "
                          "b.id=s.blocked_by LEFT JOIN ")
                  .append(kUnwrittenTails)
@@ -109,6 +112,8 @@ std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::Mes
     facts.downSince = query.instant(18);
     facts.head = query.integer(19);
     facts.live = query.integer(20);
+    facts.unattendedSince = query.instant(21);
+    facts.unattendedType = query.text(22);
   }
   std::vector<Reason> reasons;
   switch (message.state) {
@@ -119,6 +124,10 @@ std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::Mes
       reasons.push_back({.hindrance = BlockReason::deadLetter, .until = message.dueAt, .detail = message.reason});
       break;
     case MessageState::sent:
+      if (facts.unattendedSince != WallTime{} && facts.unattendedType == message.type) {
+        reasons.push_back(
+            {.hindrance = BlockReason::peerUnattended, .since = facts.unattendedSince, .detail = facts.unattendedType});
+      }
       reasons.push_back({.hindrance = BlockReason::awaitsAck, .until = message.dueAt, .detail = {}});
       break;
     case MessageState::sending:

@@ -1,9 +1,10 @@
 #include "store/sqlite/read/inbox_reader.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "ackbox/sender.hpp"
-
+#include "store/application_lines.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/peers/liveness.hpp"
 #include "store/sqlite/read/message_pages.hpp"
@@ -18,10 +19,38 @@ constexpr std::string_view kAckEventSession = "ackbox.ack.v1";
 constexpr int kOwnerColumn = 15;
 constexpr int kFilterColumn = 15;
 
-// `?1` is the present instant.
+// The numbers of `InboxState`, without what follows from applications. `?1` is the present instant.
 constexpr std::string_view kInfoColumns =
-    "id,frame_id,source,origin,session,sequence,type,CASE WHEN owner_id<>0 THEN 1 WHEN due_at_ms>?1 THEN 2 ELSE 0 END,"
-    "retry_count,starts,accepted_at_ms,started_at_ms,due_at_ms,failed_at_ms,last_error";
+    "id,frame_id,source,origin,session,sequence,type,CASE WHEN owner_id<>0 THEN 3 WHEN due_at_ms>?1 THEN 4 WHEN "
+    "sequence>0 AND EXISTS(SELECT 1 FROM #inbox AS b WHERE b.source=i.source AND b.origin=i.origin AND "
+    "b.session=i.session AND b.sequence>0 AND b.sequence<i.sequence) THEN 2 ELSE 0 END,retry_count,starts,"
+    "accepted_at_ms,started_at_ms,due_at_ms,failed_at_ms,last_error";
+static_assert(static_cast<int>(InboxState::behind) == 2 && static_cast<int>(InboxState::running) == 3 &&
+              static_cast<int>(InboxState::backoff) == 4);
+
+// Rows looked at for those that wait for an application.
+constexpr std::size_t kUnattendedLooks = 10'000;
+
+/// Since when what the frame is for is away, if that is so; nothing: it is there, or not known.
+const Application* awayFrom(std::span<const Application> applications, std::string_view type) {
+  const Application* const found = applicationOf(applications, type);
+  return found != nullptr && found->awaySince ? found : nullptr;
+}
+
+/// Of an application that is away, no frame is in hand: a row that is owned only waits in its process.
+void noteAway(std::span<const Application> applications, InboxInfo& info) {
+  const bool mayWait = info.state == InboxState::waiting || info.state == InboxState::running;
+  if (const Application* const away = mayWait ? awayFrom(applications, info.type) : nullptr) {
+    info.state = InboxState::unattended;
+    info.waitsFor = away->cause;
+  }
+}
+
+Reason awayReason(const Application& application, WallTime acceptedAt) {
+  return {.hindrance = BlockReason::applicationAway,
+          .since = std::max(*application.awaySince, acceptedAt),
+          .detail = application.cause};
+}
 
 InboxInfo frameInfoOf(const Query& query) {
   InboxInfo info;
@@ -53,14 +82,17 @@ InboxReader::InboxReader(sqlite3* connection, const OutboxOptions& options)
     : options_(options),
       sidecar_(ownersFile(connection, options.tablePrefix)),
       page_(connection,
-            withInfo(",(?4 IS NULL OR ?4=CASE WHEN owner_id<>0 THEN 1 WHEN due_at_ms>?1 THEN 2 ELSE 0 END) AND (?5 IS "
-                     "NULL OR source=?5) AND (?6 IS NULL OR session=?6),length(CAST(data AS BLOB)) FROM #inbox NOT "
-                     "INDEXED WHERE id>?2 ORDER BY id LIMIT ?3"),
+            withInfo(",(?4 IS NULL OR source=?4) AND (?5 IS NULL OR session=?5),length(CAST(data AS BLOB)) FROM #inbox "
+                     "AS i NOT INDEXED WHERE id>?2 ORDER BY id LIMIT ?3"),
             options.tablePrefix),
-      find_(connection,
-            withInfo(",owner_id,length(CAST(data AS BLOB)) FROM #inbox WHERE source=?2 AND frame_id=?3 ORDER BY id "
-                     "LIMIT 1"),
-            options.tablePrefix),
+      waiting_(connection,
+               "SELECT type,accepted_at_ms FROM #inbox NOT INDEXED WHERE due_at_ms<=?1 ORDER BY id LIMIT ?2",
+               options.tablePrefix),
+      find_(
+          connection,
+          withInfo(",owner_id,length(CAST(data AS BLOB)) FROM #inbox AS i WHERE source=?2 AND frame_id=?3 ORDER BY id "
+                   "LIMIT 1"),
+          options.tablePrefix),
       findResult_(
           connection,
           "SELECT origin,session,iif(origin='',0,sequence),outcome,code,detail,keep_until_ms FROM #inbox_results WHERE "
@@ -76,11 +108,13 @@ InboxReader::InboxReader(sqlite3* connection, const OutboxOptions& options)
                "ORDER BY source",
                options.tablePrefix),
       before_(connection,
-              "SELECT sequence,retry_count,last_error,owner_id,due_at_ms,started_at_ms FROM #inbox WHERE source=?1 AND "
-              "origin=?2 AND session=?3 AND sequence>0 AND sequence<?4 ORDER BY sequence LIMIT 1",
+              "SELECT sequence,retry_count,last_error,owner_id,due_at_ms,started_at_ms,type,accepted_at_ms FROM #inbox "
+              "WHERE source=?1 AND origin=?2 AND session=?3 AND sequence>0 AND sequence<?4 ORDER BY sequence LIMIT 1",
               options.tablePrefix),
       owner_(connection, "SELECT pid FROM #owners WHERE id=?1", options.tablePrefix),
       handlers_(connection, "SELECT id FROM #owners WHERE deferred_handlers>0 ORDER BY id", options.tablePrefix),
+      applications_(connection, "SELECT id,applications FROM #owners WHERE applications<>'' ORDER BY id",
+                    options.tablePrefix),
       peer_(connection, "SELECT id,name FROM #peers WHERE agent=?1 AND agent<>'' ORDER BY id LIMIT 1",
             options.tablePrefix),
       ackEvents_(connection,
@@ -95,12 +129,17 @@ InboxPage InboxReader::page(const InboxFilter& filter, std::size_t limit, std::i
   requirePageLimit(limit);
   InboxPage page;
   std::size_t looked = 0;
-  Query query(page_, options_.clock->wallNow(), after, kPageLooks, filter.state, filter.source, filter.session);
+  const std::vector<Application> known = applications();
+  Query query(page_, options_.clock->wallNow(), after, kPageLooks, filter.source, filter.session);
   while (query.next()) {
     ++looked;
     if (query.integer(kFilterColumn) != 0) {
-      page.frames.push_back(frameInfoOf(query));
-      page.frames.back().bytes = query.as<std::uint64_t>(kFilterColumn + 1);
+      InboxInfo info = frameInfoOf(query);
+      info.bytes = query.as<std::uint64_t>(kFilterColumn + 1);
+      noteAway(known, info);
+      if (!filter.state || info.state == *filter.state) {
+        page.frames.push_back(std::move(info));
+      }
     }
     if (page.frames.size() == limit || looked == kPageLooks) {
       page.next = query.integer(0);
@@ -110,10 +149,47 @@ InboxPage InboxReader::page(const InboxFilter& filter, std::size_t limit, std::i
   return page;
 }
 
+UnattendedFrames InboxReader::unattended() {
+  UnattendedFrames found;
+  const std::vector<Application> known = applications();
+  if (std::ranges::none_of(known, [](const Application& one) { return one.awaySince.has_value(); })) {
+    return found;
+  }
+  std::size_t looked = 0;
+  for (Query query(waiting_, options_.clock->wallNow(), kUnattendedLooks + 1); query.next();) {
+    if (++looked > kUnattendedLooks) {
+      found.isCut = true;
+      break;
+    }
+    const Application* const away = awayFrom(known, query.view(0));
+    if (away == nullptr) {
+      continue;
+    }
+    if (++found.frames == 1) {
+      found.oldestAt = query.instant(1);
+      found.type = query.text(0);
+      found.cause = away->cause;
+    }
+    found.since = std::min(found.since.value_or(*away->awaySince), *away->awaySince);
+  }
+  return found;
+}
+
+std::vector<Application> InboxReader::applications() {
+  for (Query query(applications_); query.next();) {
+    if (ownerLives(sidecar_, query.integer(0))) {
+      return readApplicationLines(query.view(1));
+    }
+  }
+  return {};
+}
+
 std::optional<InboxInfo> InboxReader::find(std::string_view source, std::string_view messageId) {
+  const std::vector<Application> known = applications();
   if (Query query(find_, options_.clock->wallNow(), source, messageId); query.next()) {
     InboxInfo info = frameInfoOf(query);
     info.bytes = query.as<std::uint64_t>(kOwnerColumn + 1);
+    noteAway(known, info);
     return info;
   }
   Query query(findResult_, source, messageId);
@@ -174,8 +250,10 @@ std::optional<InboxExplanation> InboxReader::explain(std::string_view source, st
       break;
     }
     case InboxState::waiting:
+    case InboxState::unattended:
+    case InboxState::behind:
     case InboxState::backoff:
-      explainWaiting(*frame, explanation.reasons);
+      explainWaiting(*frame, applications(), explanation.reasons);
       break;
   }
   explanation.frame = *std::move(frame);
@@ -191,7 +269,8 @@ Reason InboxReader::runReason(const InboxInfo& frame, std::int64_t owner) {
           .detail = {}};
 }
 
-void InboxReader::explainWaiting(const InboxInfo& frame, std::vector<Reason>& reasons) {
+void InboxReader::explainWaiting(const InboxInfo& frame, std::span<const Application> applications,
+                                 std::vector<Reason>& reasons) {
   if (frame.sequence != 0) {
     Query query(before_, frame.source, frame.origin, frame.session, frame.sequence);
     if (query.next()) {
@@ -201,19 +280,34 @@ void InboxReader::explainWaiting(const InboxInfo& frame, std::vector<Reason>& re
                          .detail = query.text(2)});
       // What holds that one back holds this one back as well.
       InboxInfo first;
+      first.dueAt = query.instant(4);
       first.startedAt = query.instant(5);
-      if (query.integer(3) != 0) {
-        reasons.push_back(runReason(first, query.integer(3)));
-      } else if (query.instant(4) > options_.clock->wallNow()) {
-        reasons.push_back({.hindrance = BlockReason::backoff, .until = query.instant(4), .detail = {}});
-      }
+      first.type = query.text(6);
+      first.acceptedAt = query.instant(7);
+      explainFirst(first, query.integer(3), applications, reasons);
     }
   }
   if (frame.state == InboxState::backoff) {
     reasons.push_back({.hindrance = BlockReason::backoff, .until = frame.dueAt, .detail = frame.lastError});
   }
+  if (frame.state == InboxState::unattended) {
+    if (const Application* const away = awayFrom(applications, frame.type)) {
+      reasons.push_back(awayReason(*away, frame.acceptedAt));
+    }
+  }
   if (!hasHandler()) {
     reasons.push_back({.hindrance = BlockReason::noDeferredHandler, .detail = {}});
+  }
+}
+
+void InboxReader::explainFirst(const InboxInfo& first, std::int64_t owner, std::span<const Application> applications,
+                               std::vector<Reason>& reasons) {
+  if (owner == 0 && first.dueAt > options_.clock->wallNow()) {
+    reasons.push_back({.hindrance = BlockReason::backoff, .until = first.dueAt, .detail = {}});
+  } else if (const Application* const away = awayFrom(applications, first.type)) {
+    reasons.push_back(awayReason(*away, first.acceptedAt));
+  } else if (owner != 0) {
+    reasons.push_back(runReason(first, owner));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ public:
   InboxReader(sqlite3* connection, const OutboxOptions& options);
 
   [[nodiscard]] InboxPage page(const InboxFilter& filter, std::size_t limit, std::int64_t after);
+  [[nodiscard]] UnattendedFrames unattended();
   [[nodiscard]] std::optional<InboxInfo> find(std::string_view source, std::string_view messageId);
   [[nodiscard]] std::optional<InboundFrame> frame(std::string_view source, std::string_view messageId);
   [[nodiscard]] std::vector<std::string> sources(std::string_view messageId);
@@ -29,14 +31,20 @@ public:
   [[nodiscard]] std::optional<InboxExplanation> explain(std::string_view source, std::string_view messageId);
 
 private:
+  /// As live processes know them.
+  [[nodiscard]] std::vector<Application> applications();
   [[nodiscard]] Reason runReason(const InboxInfo& frame, std::int64_t owner);
-  void explainWaiting(const InboxInfo& frame, std::vector<Reason>& reasons);
+  void explainWaiting(const InboxInfo& frame, std::span<const Application> applications, std::vector<Reason>& reasons);
+  /// What holds back the first of the frame's session.
+  void explainFirst(const InboxInfo& first, std::int64_t owner, std::span<const Application> applications,
+                    std::vector<Reason>& reasons);
   void explainEnded(const InboxInfo& frame, std::vector<Reason>& reasons);
   [[nodiscard]] bool hasHandler();
 
   const OutboxOptions options_;
   const std::filesystem::path sidecar_;
   Statement page_;
+  Statement waiting_;
   Statement find_;
   Statement findResult_;
   Statement frame_;
@@ -44,6 +52,7 @@ private:
   Statement before_;
   Statement owner_;
   Statement handlers_;
+  Statement applications_;
   Statement peer_;
   Statement ackEvents_;
 };

@@ -69,6 +69,11 @@ PeerStats peerStatsOf(const Query& query, const CounterValues& totals, Counters&
   }
   stats.resent = query.as<std::uint64_t>(9);
   readPeerCounters(stats, at, sending);
+  constexpr int kUnattended = kFirst + static_cast<int>(kPeerCounterCount) + 1;
+  if (stats.sent != 0 && query.integer(kUnattended) != 0) {
+    stats.unattendedSince = query.instant(kUnattended);
+    stats.unattendedType = query.text(kUnattended + 1);
+  }
   return stats;
 }
 
@@ -132,7 +137,8 @@ struct SqliteReader::Body {
               "SELECT p.name,p.down,p.failures,p.down_since_ms,p.next_probe_at_ms,p.last_error,p.store,p.resets,"
               "p.reset_at_ms,p.resent,p.id," +
                   peerCounterColumns() +
-                  ",c.peer_id IS NOT NULL FROM #peers AS p LEFT JOIN #peer_counters AS c ON "
+                  ",c.peer_id IS NOT NULL,p.unattended_since_ms,p.unattended_type FROM #peers AS p LEFT JOIN "
+                  "#peer_counters AS c ON "
                   "c.peer_id=p.id ORDER BY p.id",
               options.tablePrefix),
         session(database.getHandle(),
@@ -493,6 +499,11 @@ std::optional<Explanation> SqliteReader::explain(std::string_view messageId) con
 InboxPage SqliteReader::inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const {
   const MutexLock lock(body_->mutex);
   return body_->inboxReader.page(filter, limit, after);
+}
+
+UnattendedFrames SqliteReader::unattendedFrames() const {
+  const MutexLock lock(body_->mutex);
+  return body_->inboxReader.unattended();
 }
 
 std::optional<InboxInfo> SqliteReader::findInbox(std::string_view source, std::string_view messageId) const {

@@ -53,6 +53,7 @@ public:
                                                                std::size_t limit) const override;
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const override;
   [[nodiscard]] InboxPage inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const override;
+  [[nodiscard]] UnattendedFrames unattendedFrames() const override;
   [[nodiscard]] std::optional<InboxInfo> findInbox(std::string_view source, std::string_view messageId) const override;
   [[nodiscard]] std::optional<InboundFrame> inboxFrame(std::string_view source,
                                                        std::string_view messageId) const override;

@@ -33,32 +33,37 @@ CREATE TABLE #meta(  -- the file itself; one row
   inbox_orders INTEGER NOT NULL DEFAULT 0  -- grows with each change of the inbox by hand, for other processes to notice
 );
 CREATE TABLE #owners(  -- the processes that have the file open
-  id INTEGER PRIMARY KEY AUTOINCREMENT,         -- the process; its life is the kernel lock on this byte
-  pid INTEGER NOT NULL,                         -- for people
-  opened_at_ms INTEGER NOT NULL,                -- for people
-  deferred_handlers INTEGER NOT NULL DEFAULT 0  -- how many it has for the inbox; for people
+  id INTEGER PRIMARY KEY AUTOINCREMENT,          -- the process; its life is the kernel lock on this byte
+  pid INTEGER NOT NULL,                          -- for people
+  opened_at_ms INTEGER NOT NULL,                 -- for people
+  deferred_handlers INTEGER NOT NULL DEFAULT 0,  -- how many it has for the inbox; for people
+  applications TEXT NOT NULL DEFAULT ''          -- that these give frames to, a line each: types, when it went away or
+                                                 -- 0, why, apart by tabs; for people
 );
 CREATE TABLE #peers(  -- where frames go
-  id INTEGER PRIMARY KEY,                         -- what sessions name it by
-  name TEXT NOT NULL UNIQUE,                      -- what frames address
-  url TEXT NOT NULL,                              -- where its inbox is
-  agent TEXT NOT NULL,                            -- its agent URI, or empty
-  max_requests INTEGER NOT NULL,                  -- under way to it at once
-  down INTEGER NOT NULL DEFAULT 0,                -- 1 while it is unreachable; for other processes and for people
-  failures INTEGER NOT NULL DEFAULT 0,            -- in a row
-  down_since_ms INTEGER NOT NULL DEFAULT 0,       -- 0: it is up
-  next_probe_at_ms INTEGER NOT NULL DEFAULT 0,    -- while it is down
-  last_error TEXT NOT NULL DEFAULT '',            -- why it is down, for people
-  hold INTEGER NOT NULL DEFAULT 0,                -- 0 none, 1 refuses us, 2 gone; never renumber
-  changed_at_ms INTEGER NOT NULL DEFAULT 0,       -- when it last went up or down
-  paused_at_ms INTEGER NOT NULL DEFAULT 0,        -- 0: not paused
-  resumes INTEGER NOT NULL DEFAULT 0,             -- grows with each resume: probe at once
-  store TEXT NOT NULL DEFAULT '',                 -- identity of its store; empty: not known
-  store_epoch INTEGER NOT NULL DEFAULT 0,         -- how often that store was opened
-  resent_store_epoch INTEGER NOT NULL DEFAULT 0,  -- store_epoch when all that is kept was last sent again
-  resets INTEGER NOT NULL DEFAULT 0,              -- total: how often it had forgotten
-  reset_at_ms INTEGER NOT NULL DEFAULT 0,         -- when it last had; 0: never
-  resent INTEGER NOT NULL DEFAULT 0               -- total: messages sent again for that
+  id INTEGER PRIMARY KEY,                          -- what sessions name it by
+  name TEXT NOT NULL UNIQUE,                       -- what frames address
+  url TEXT NOT NULL,                               -- where its inbox is
+  agent TEXT NOT NULL,                             -- its agent URI, or empty
+  max_requests INTEGER NOT NULL,                   -- under way to it at once
+  down INTEGER NOT NULL DEFAULT 0,                 -- 1 while it is unreachable; for other processes and for people
+  failures INTEGER NOT NULL DEFAULT 0,             -- in a row
+  down_since_ms INTEGER NOT NULL DEFAULT 0,        -- 0: it is up
+  next_probe_at_ms INTEGER NOT NULL DEFAULT 0,     -- while it is down
+  last_error TEXT NOT NULL DEFAULT '',             -- why it is down, for people
+  hold INTEGER NOT NULL DEFAULT 0,                 -- 0 none, 1 refuses us, 2 gone; never renumber
+  changed_at_ms INTEGER NOT NULL DEFAULT 0,        -- when it last went up or down
+  paused_at_ms INTEGER NOT NULL DEFAULT 0,         -- 0: not paused
+  resumes INTEGER NOT NULL DEFAULT 0,              -- grows with each resume: probe at once
+  store TEXT NOT NULL DEFAULT '',                  -- identity of its store; empty: not known
+  store_epoch INTEGER NOT NULL DEFAULT 0,          -- how often that store was opened
+  resent_store_epoch INTEGER NOT NULL DEFAULT 0,   -- store_epoch when all that is kept was last sent again
+  resets INTEGER NOT NULL DEFAULT 0,               -- total: how often it had forgotten
+  reset_at_ms INTEGER NOT NULL DEFAULT 0,          -- when it last had; 0: never
+  resent INTEGER NOT NULL DEFAULT 0,               -- total: messages sent again for that
+  unattended_since_ms INTEGER NOT NULL DEFAULT 0,  -- since when it has no application for some that it deferred; 0: it
+                                                   -- has
+  unattended_type TEXT NOT NULL DEFAULT ''         -- their type; empty: it has
 );
 CREATE TABLE #sessions(  -- ordered sessions and queues of unordered messages, each to one peer
   id INTEGER PRIMARY KEY,                    -- what its rows name it by

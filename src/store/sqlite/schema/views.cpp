@@ -102,15 +102,37 @@ std::string processedMessages() {
                  " AS processed_at,", instant("keep_until_ms"), " AS keep_until FROM #processed_messages"});
 }
 
+// Of the inbox's `i`, as `InboxState` says it. Of the applications that fit a type, the first counts.
+constexpr const char* kInboxState =
+    "CASE WHEN owner_id=0 AND due_at_ms>1000*CAST(strftime('%s','now') AS INTEGER) THEN 'BACKOFF' WHEN owner_id=0 AND "
+    "sequence>0 AND EXISTS(SELECT 1 FROM #inbox AS b WHERE b.source=i.source AND b.origin=i.origin AND "
+    "b.session=i.session AND b.sequence>0 AND b.sequence<i.sequence) THEN 'BEHIND' WHEN (SELECT away FROM applications "
+    "WHERE i.type=pattern OR (substr(pattern,-1)='*' AND substr(i.type,1,length(pattern)-1)=substr(pattern,1,"
+    "length(pattern)-1)) ORDER BY owner,place LIMIT 1)<>0 THEN 'UNATTENDED' WHEN owner_id<>0 THEN 'RUNNING' ELSE "
+    "'WAITING' END";
+
 std::string inboxMessages() {
-  return joined({"CREATE VIEW #inbox_messages AS SELECT frame_id AS message_id,id AS row_id,source,nullif(origin,'') ",
-                 "AS origin,nullif(session,'') AS session,nullif(sequence,0) AS sequence,type,CASE WHEN owner_id<>0 ",
-                 "THEN 'RUNNING' WHEN due_at_ms>1000*CAST(strftime('%s','now') AS INTEGER) THEN 'BACKOFF' ELSE ",
-                 "'WAITING' END AS state,deferred AS was_deferred,", processOf("owner_id"),
-                 " AS process_id,retry_count,", instantOrNone("due_at_ms"), " AS due_at,", instant("accepted_at_ms"),
-                 " AS accepted_at,", instant("time_ms"), " AS enqueued_at,", instant("expires_at_ms"),
-                 " AS expires_at,audience,correlation_id,traceparent,last_error,CAST(data AS TEXT) AS ",
-                 "data,data_content_type FROM #inbox"});
+  return joined(
+      {"CREATE VIEW #inbox_messages AS WITH RECURSIVE lines(owner,place,line,rest) AS (SELECT id,0,'',",
+       "applications FROM #owners WHERE applications<>'' UNION ALL SELECT owner,place+1,substr(rest,1,",
+       "instr(rest,char(10))-1),substr(rest,instr(rest,char(10))+1) FROM lines WHERE instr(rest,char(10))>0),",
+       "applications(owner,place,pattern,away) AS (SELECT owner,place,substr(line,1,instr(line,char(9))-1),",
+       "CAST(substr(line,instr(line,char(9))+1) AS INTEGER) FROM lines WHERE place>0) SELECT frame_id AS ",
+       "message_id,id AS row_id,source,nullif(origin,'') AS origin,nullif(session,'') AS session,",
+       "nullif(sequence,0) AS sequence,type,",
+       kInboxState,
+       " AS state,deferred AS was_deferred,",
+       processOf("owner_id"),
+       " AS process_id,retry_count,",
+       instantOrNone("due_at_ms"),
+       " AS due_at,",
+       instant("accepted_at_ms"),
+       " AS accepted_at,",
+       instant("time_ms"),
+       " AS enqueued_at,",
+       instant("expires_at_ms"),
+       " AS expires_at,audience,correlation_id,traceparent,last_error,CAST(data AS TEXT) AS ",
+       "data,data_content_type FROM #inbox AS i"});
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ _ackbox() {
     'inbox --busy-timeout') return ;;
     'inbox --source') return ;;
     'inbox --session') return ;;
-    'inbox --state') words='waiting running backoff' ;;
+    'inbox --state') words='waiting unattended behind running backoff' ;;
     'inbox --limit') return ;;
     'inbox --after') return ;;
     'inbox-show --prefix') return ;;
@@ -86,13 +86,13 @@ _ackbox() {
     'inbox-retry --log') words='error warning info debug' ;;
     'inbox-retry --source') return ;;
     'inbox-retry --session') return ;;
-    'inbox-retry --state') words='waiting running backoff' ;;
+    'inbox-retry --state') words='waiting unattended behind running backoff' ;;
     'inbox-discard --prefix') return ;;
     'inbox-discard --busy-timeout') return ;;
     'inbox-discard --log') words='error warning info debug' ;;
     'inbox-discard --source') return ;;
     'inbox-discard --session') return ;;
-    'inbox-discard --state') words='waiting running backoff' ;;
+    'inbox-discard --state') words='waiting unattended behind running backoff' ;;
     'inbox-discard --reason') return ;;
     'mark-failed --prefix') return ;;
     'mark-failed --busy-timeout') return ;;
@@ -138,6 +138,7 @@ _ackbox() {
     'check --peers-stopped') return ;;
     'check --inbox') return ;;
     'check --inbox-age') return ;;
+    'check --unattended-age') return ;;
     'check --free-disk') return ;;
     'check --log-size') return ;;
     'doctor --prefix') return ;;
@@ -178,7 +179,7 @@ _ackbox() {
       health) words='-h --help --url --json --timeout' ;;
       backup) words='-h --help --json --prefix --busy-timeout --overwrite --no-verify' ;;
       restore) words='-h --help --json --prefix --busy-timeout --identity --dry-run' ;;
-      check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --inbox --inbox-age --free-disk --log-size' ;;
+      check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --inbox --inbox-age --unattended-age --free-disk --log-size' ;;
       doctor) words='-h --help --json --prefix --busy-timeout --certificate' ;;
       migrate) words='-h --help --json --prefix --busy-timeout' ;;
       completion) words='-h --help bash zsh fish' ;;

@@ -81,7 +81,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l prefix -d 'The pref
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l source -d 'Frames of this sender, by its agent URI' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l session -d 'Frames of this session' -x
-complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l state -d 'Only those in this state' -x -a 'waiting running backoff'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l limit -d 'At most so many; 0: all (default 100)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l after -d 'Go on behind this row' -x
 complete -c ackbox -n __fish_use_subcommand -a inbox-show -d 'Show a deferred frame with its data and its last error'
@@ -157,7 +157,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l busy-timeout 
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l source -d 'Frames of this sender, by its agent URI' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l session -d 'Frames of this session' -x
-complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l state -d 'Only those in this state' -x -a 'waiting running backoff'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l all -d 'All deferred frames'
 complete -c ackbox -n __fish_use_subcommand -a inbox-discard -d 'Give deferred frames up, for good: their senders get a dead letter. Refused while one runs'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -F
@@ -168,7 +168,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l busy-timeou
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l source -d 'Frames of this sender, by its agent URI' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l session -d 'Frames of this session' -x
-complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l state -d 'Only those in this state' -x -a 'waiting running backoff'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l all -d 'All deferred frames'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l reason -d 'The sender'\''s reason, short and stable (default discarded)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l yes -d 'Really discard all that the filter chooses'
@@ -268,6 +268,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-away -d 'Peer
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-stopped -d 'Those of them that are held or disabled, and wait for a person (default off,1)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox -d 'Deferred frames that wait (default 10000,50000)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox-age -d 'Age of the oldest of them (default 1h,1d)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l unattended-age -d 'How long deferred frames, here or at a peer, have had no application (default 1m,1h)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l free-disk -d 'Room on the file'\''s disk, wrong when it is less (default 1GiB,200MiB)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l log-size -d 'Size of the write-ahead log (default 256MiB,1GiB)' -x
 complete -c ackbox -n __fish_use_subcommand -a doctor -d 'Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do'

@@ -152,7 +152,7 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
-        '--state[Only those in this state]:STATE:(waiting running backoff)' \
+        '--state[Only those in this state]:STATE:(waiting unattended behind running backoff)' \
         '--limit[At most so many; 0\: all (default 100)]:COUNT:' \
         '--after[Go on behind this row]:ROW:' ;;
     inbox-show)
@@ -247,7 +247,7 @@ _ackbox() {
         '*:ID:' \
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
-        '--state[Only those in this state]:STATE:(waiting running backoff)' \
+        '--state[Only those in this state]:STATE:(waiting unattended behind running backoff)' \
         '--all[All deferred frames]' ;;
     inbox-discard)
       _arguments \
@@ -261,7 +261,7 @@ _ackbox() {
         '*:ID:' \
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
-        '--state[Only those in this state]:STATE:(waiting running backoff)' \
+        '--state[Only those in this state]:STATE:(waiting unattended behind running backoff)' \
         '--all[All deferred frames]' \
         '--reason[The sender'\''s reason, short and stable (default discarded)]:TEXT:' \
         '--yes[Really discard all that the filter chooses]' ;;
@@ -394,6 +394,7 @@ _ackbox() {
         '--peers-stopped[Those of them that are held or disabled, and wait for a person (default off,1)]:WARNING,CRITICAL:' \
         '--inbox[Deferred frames that wait (default 10000,50000)]:WARNING,CRITICAL:' \
         '--inbox-age[Age of the oldest of them (default 1h,1d)]:WARNING,CRITICAL:' \
+        '--unattended-age[How long deferred frames, here or at a peer, have had no application (default 1m,1h)]:WARNING,CRITICAL:' \
         '--free-disk[Room on the file'\''s disk, wrong when it is less (default 1GiB,200MiB)]:WARNING,CRITICAL:' \
         '--log-size[Size of the write-ahead log (default 256MiB,1GiB)]:WARNING,CRITICAL:' ;;
     doctor)

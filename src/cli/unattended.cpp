@@ -1,0 +1,20 @@
+#include "cli/unattended.hpp"
+
+#include "cli/text.hpp"
+
+namespace ackbox::cli {
+
+std::string unattendedText(const UnattendedFrames& frames, WallTime now) {
+  return (frames.isCut ? "at least " : "") + countText(frames.frames, "frame") +
+         (frames.frames == 1 ? " waits" : " wait") + " for an application; none has taken type " + frames.type +
+         " for " + durationText(now - frames.since.value_or(now)) + " (" +
+         (frames.frames == 1 ? "it waits" : "they wait") + " for " + frames.cause + ")";
+}
+
+std::string unattendedText(const PeerStats& peer, WallTime now) {
+  return countText(peer.sent, "message") + (peer.sent == 1 ? " waits" : " wait") + " at peer " + peer.peer +
+         " for an application; none has taken type " + peer.unattendedType + " there for " +
+         durationText(now - peer.unattendedSince.value_or(now));
+}
+
+}  // namespace ackbox::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/inbox.hpp"
+#include "ackbox/stats.hpp"
+
+namespace ackbox::cli {
+
+/// The same words in the tool, on the page and in what monitoring gets. Without a full stop.
+
+/// `2090 frames wait for an application; none has taken type invoice.paid for 4 m (they wait for …)`. There are some.
+[[nodiscard]] std::string unattendedText(const UnattendedFrames& frames, WallTime now);
+
+/// `2090 messages wait at peer bob for an application; none has taken type invoice.paid there for 4 m`. There are some.
+[[nodiscard]] std::string unattendedText(const PeerStats& peer, WallTime now);
+
+}  // namespace ackbox::cli

@@ -1,0 +1,88 @@
+// What `FrameStreams` says of the applications behind its streams: which are away, and which settle nothing.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "serve/inbox/common_pattern.hpp"
+#include "serve/inbox/frame_streams.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+// An application may take as long as this for a frame.
+constexpr std::chrono::minutes kSilence{5};
+constexpr std::size_t kUnattendedTypesMax = 64;
+constexpr const char* kNoApplication = "a stream for its type to be opened";
+
+}  // namespace
+
+void FrameStreams::addApplications(std::vector<Application>& applications) const {
+  const auto isOpen = [this](std::string_view types) {
+    return std::ranges::any_of(streams_, [&](const auto& one) {
+      return one.second.wish.window > 0 && commonPattern(one.second.wish.types, types);
+    });
+  };
+  for (std::string& type : demand_->unwantedTypes(kUnattendedTypesMax)) {
+    if (!isOpen(type)) {
+      const WallTime last = lastThereAt(type);
+      applications.push_back({std::move(type), last, kNoApplication});
+    }
+  }
+  for (const std::string& types : types_) {
+    Application& application = applications.emplace_back();
+    application.types = types;
+    if (!isOpen(types)) {
+      application.awaySince = lastThereAt(types);
+      application.cause = kNoApplication;
+    }
+  }
+}
+
+WallTime FrameStreams::lastThereAt(std::string_view types) const {
+  WallTime last = beganAt_;
+  for (const auto& [ended, at] : endedAt_) {
+    last = commonPattern(ended, types) ? std::max(last, at) : last;
+  }
+  return last;
+}
+
+std::string FrameStreams::nameOf(const Stream& stream) {
+  return (stream.wish.sharer.empty() ? "a stream" : "the stream of " + stream.wish.sharer) + " for types " +
+         stream.wish.types;
+}
+
+bool FrameStreams::isSilent(const Stream& stream, SteadyTime now) {
+  return !stream.unsettled.empty() && now - stream.progressAt >= kSilence;
+}
+
+void FrameStreams::noteProgress(Stream& stream) {
+  stream.progressAt = clock_->steadyNow();
+  stream.isReportedSilent = false;
+}
+
+void FrameStreams::reportSilent(SteadyTime now) {
+  for (auto& [number, stream] : streams_) {
+    if (!log_ || !isSilent(stream, now) || std::exchange(stream.isReportedSilent, true)) {
+      continue;
+    }
+    const std::string name = nameOf(stream);
+    const std::string frames = std::to_string(stream.unsettled.size());
+    const std::string time =
+        std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - stream.progressAt).count());
+    const std::array<LogField, 3> fields = {LogField{"application", name}, LogField{"frames", frames},
+                                            LogField{"silent_s", time}};
+    LogRecord record;
+    record.level = LogLevel::warning;
+    record.at = clock_->wallNow();
+    record.event = "application-silent";
+    record.text =
+        "an application has frames in hand and settles none of them; they run until it does, or its stream ends";
+    record.fields = fields;
+    log_(record);
+  }
+}
+
+}  // namespace ackbox::serve
