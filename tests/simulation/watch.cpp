@@ -138,17 +138,17 @@ void Watch::answered(const std::string& peer, const std::vector<std::string>& id
   }
   const bool isUnclear = report.isUnclear && !report.retryAfter;
   for (const std::string& id : ids) {
-    Refused& one = refused_[id];
+    std::uint64_t& refusedAt = refusedAt_[{peer, id}];
     const bool isItsOwn =
-        (report.outcome == RequestOutcome::peerRefused || isUnclear) && ids.size() == 1 && one.at != 0;
-    one.forItself += isItsOwn && one.at < takenAt_[peer] ? 1U : 0U;
-    one.at = answers_;
+        (report.outcome == RequestOutcome::peerRefused || isUnclear) && ids.size() == 1 && refusedAt != 0;
+    refusedForItself_[id] += isItsOwn && refusedAt < takenAt_[peer] ? 1U : 0U;
+    refusedAt = answers_;
   }
 }
 
 std::uint32_t Watch::refusedForItself(const std::string& messageId) const {
-  const auto known = refused_.find(messageId);
-  return known == refused_.end() ? 0 : known->second.forItself;
+  const auto known = refusedForItself_.find(messageId);
+  return known == refusedForItself_.end() ? 0 : known->second;
 }
 
 }  // namespace ackbox::simulation

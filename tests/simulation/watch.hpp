@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ackbox/clock.hpp"
@@ -58,12 +59,11 @@ private:
   /// Which process has a request with frames of this lane under way.
   std::map<std::string, std::string> lanes_;
   std::map<std::string, Halt> holds_;
-  struct Refused {
-    /// Answers that had come by then.
-    std::uint64_t at = 0;
-    std::uint32_t forItself = 0;
-  };
-  std::map<std::string, Refused> refused_;
+  // How many answers had come when a message was refused last, by the process, which knows of its own requests only,
+  // and the message.
+  std::map<std::pair<std::string, std::string>, std::uint64_t> refusedAt_;
+  // By message.
+  std::map<std::string, std::uint32_t> refusedForItself_;
   std::map<std::string, std::uint64_t> takenAt_;
   std::uint64_t answers_ = 0;
 };
