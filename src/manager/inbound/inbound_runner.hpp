@@ -150,6 +150,11 @@ private:
     reception::Turn turn;
     store::InboxClaim reply = {};
   };
+  /// How long a queue holds still after the store refused a transaction.
+  static constexpr std::chrono::milliseconds kStoreRetryPause{250};
+  /// How late at most a frame that no consumer takes is given up.
+  static constexpr std::chrono::minutes kAgeCheckPause{1};
+
   /// What is to be done once the mutex is free.
   using Todo = std::vector<std::function<void()>>;
 
@@ -241,5 +246,24 @@ private:
   bool closing_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool closed_ ACKBOX_GUARDED_BY(mutex_) = false;
 };
+
+template <typename Change>
+void InboundRunner::act(Change&& change) {
+  Todo todo;
+  {
+    const MutexLock lock(mutex_);
+    openClock_.look(now());
+    change(todo);
+    if (!closing_) {
+      claim(todo);
+      noteUnwanted(todo);
+      arm();
+    }
+    changed_.notifyAll();
+  }
+  for (const auto& each : todo) {
+    each();
+  }
+}
 
 }  // namespace ackbox::manager
