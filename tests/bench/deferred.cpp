@@ -29,11 +29,11 @@
 namespace ackbox::bench {
 namespace {
 
-constexpr std::uint64_t kFrames = 50'000;
+constexpr std::uint64_t kDeferredFrames = 50'000;
 constexpr std::uint64_t kRequestFrames = 100;
 // In the inbox, or on the way there.
 constexpr std::uint64_t kUnderWayMax = 4'000;
-constexpr std::uint32_t kRunsAtOnce = 64;
+constexpr std::uint32_t kDeferredRuns = 64;
 constexpr const char* kAwayUrl = "http://127.0.0.1:1/";
 
 enum class Way {
@@ -116,7 +116,7 @@ struct Handling {
 };
 
 Handling handle(const Settings& settings, Way way) {
-  const std::uint64_t frames = settings.count == 0 ? kFrames : settings.count;
+  const std::uint64_t frames = settings.count == 0 ? kDeferredFrames : settings.count;
   const std::filesystem::path file = freshDatabase(settings.folder, "deferred");
   Handling handling;
   {
@@ -136,7 +136,7 @@ Handling handle(const Settings& settings, Way way) {
       options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(thread.get_executor());
     }
     options.allowAnonymous = true;
-    options.deferred.concurrency = kRunsAtOnce;
+    options.deferred.concurrency = kDeferredRuns;
     options.deferred.handler = [&](DeferredFrame frame) {
       handled.add(frame.frame());
       frame.finish(HandlerResult::ack());

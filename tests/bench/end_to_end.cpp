@@ -19,7 +19,6 @@ namespace {
 // One frame a request is so much slower than an enqueue that time would have to be given to the rest of the queue.
 constexpr std::uint64_t kSingly = 15'000;
 constexpr std::uint32_t kConnections = 16;
-constexpr std::chrono::milliseconds kSlowSync{2};
 
 Delivery deliverSingly(Settings settings) {
   settings.count = settings.count != 0 ? settings.count : kSingly;

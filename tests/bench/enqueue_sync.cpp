@@ -15,8 +15,6 @@
 namespace ackbox::bench {
 namespace {
 
-constexpr std::chrono::milliseconds kSlowSync{2};
-
 Rate enqueues(const Settings& settings, unsigned threads, Durability durability) {
   const std::filesystem::path file = freshDatabase(settings.folder, "outbox");
   Rate rate;

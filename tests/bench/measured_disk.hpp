@@ -35,6 +35,9 @@ void measureDisk();
 [[nodiscard]] std::chrono::microseconds syncDelay() noexcept;
 void setSyncDelay(std::chrono::microseconds delay) noexcept;
 
+/// How much longer a sync takes on a disk that is slow, as many are.
+inline constexpr std::chrono::milliseconds kSlowSync{2};
+
 /// While it lives, every sync of this process takes `delay` longer, and so does every sync of the processes that are
 /// started meanwhile: a disk such as many machines have, with the processor of this one.
 class SlowDisk {

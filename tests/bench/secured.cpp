@@ -12,7 +12,7 @@ namespace ackbox::bench {
 namespace {
 
 constexpr std::uint64_t kInBatches = 40'000;
-constexpr std::uint64_t kSingly = 5'000;
+constexpr std::uint64_t kSecuredSingly = 5'000;
 
 Settings withCount(Settings settings, std::uint64_t count) {
   settings.count = settings.count != 0 ? settings.count : count;
@@ -39,7 +39,7 @@ Measurement measure(const Settings& settings, Link secured) {
   compare(measurement, withCount(settings, kInBatches), plainly, secured, "batches");
   plainly.batchFrames = 1;
   secured.batchFrames = 1;
-  compare(measurement, withCount(settings, kSingly), plainly, secured, "single");
+  compare(measurement, withCount(settings, kSecuredSingly), plainly, secured, "single");
   return measurement;
 }
 

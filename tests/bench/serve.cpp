@@ -42,10 +42,10 @@ constexpr const char* kAwayUrl = "http://127.0.0.1:1/";
 constexpr const char* kAwayConfig =
     R"({"agent":"urn:ackbox:bench:sender","peers":[{"name":"bench","url":"http://127.0.0.1:1/"}]})";
 constexpr std::size_t kArrayMessages = 100;
-constexpr unsigned kConnections = 64;
+constexpr unsigned kServeConnections = 64;
 constexpr unsigned kArrayConnections = 4;
 constexpr std::uint64_t kPushes = 20'000;
-constexpr std::uint32_t kRunsAtOnce = 64;
+constexpr std::uint32_t kPushesAtOnce = 64;
 constexpr std::size_t kWindow = 64;
 constexpr std::uint64_t kHandOvers = 100;
 constexpr std::size_t kLooksAView = 200;
@@ -236,7 +236,7 @@ double pushedPerSecond(const Settings& settings, std::uint64_t frames) {
   application->start();
   const json deliver = json::array({{{"url", application->url()}}});
   const json inbox = {
-      {"listen", "127.0.0.1:0"}, {"allow_anonymous", true}, {"concurrency", kRunsAtOnce}, {"deliver", deliver}};
+      {"listen", "127.0.0.1:0"}, {"allow_anonymous", true}, {"concurrency", kPushesAtOnce}, {"deliver", deliver}};
   const std::filesystem::path file = freshDatabase(settings.folder, "pushed");
   double rate = 0;
   {
@@ -323,7 +323,7 @@ double handledPerSecond(const Settings& settings, std::uint64_t frames) {
     OutboxManager manager = OutboxManager::open(file, receiving);
     InboundOptions options;
     options.allowAnonymous = true;
-    options.deferred.concurrency = kRunsAtOnce;
+    options.deferred.concurrency = kPushesAtOnce;
     options.deferred.handler = [&](DeferredFrame frame) {
       arrivals.add(frame.frame().id);
       frame.finish(HandlerResult::ack());
@@ -463,7 +463,7 @@ Measurement serveEnqueue(const Settings& settings) {
       measurement.ratio(name + "_over_in_process", ours.perSecond, theirs.perSecond);
       addLatencies(measurement.figures, name, ours.latencies);
     };
-    compare("64_connections", kConnections, false);
+    compare("64_connections", kServeConnections, false);
     compare("arrays_of_100", kArrayConnections, true);
     daemon.finish();
   }
