@@ -41,6 +41,7 @@ std::vector<InboundRunner::Claimed> InboundRunner::nextClaims(std::size_t limit)
     turns.insert(turns.end(), overdue.begin(), overdue.end());
   }
   std::vector<Claimed> claims;
+  claims.reserve(turns.size());
   for (const reception::Turn& turn : turns) {
     claims.push_back({turn});
   }
