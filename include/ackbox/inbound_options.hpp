@@ -68,7 +68,7 @@ struct DeferredOptions {
   /// 4,096.
   std::uint64_t bytesMax = 1ULL << 30;
   /// The applications that the handler gives frames to, where it does: of several that fit a type the first counts.
-  /// Frames whose application is away are `InboxState::unattended`, and their senders get to know. Called on the
+  /// Frames whose application is away are `InboxState::unattended`, and their senders are informed. Called on the
   /// store's thread, also while a frame is answered: it must return at once and not throw; null: nothing is known.
   /// Default: not set.
   std::function<std::shared_ptr<const std::vector<Application>>()> applications = {};

@@ -90,9 +90,9 @@ struct UnattendedFrames {
   std::uint64_t frames = 0;
   /// There may be more: only so many frames were looked at.
   bool isCut = false;
-  /// When the oldest of them was accepted; nothing: there are none.
+  /// When the oldest of them was accepted; nothing if no frame waits.
   std::optional<WallTime> oldestAt = {};
-  /// Since when the application that is away the longest of theirs is; nothing: there are none.
+  /// Since when the application that has been away for the longest time is away; nothing if no frame waits.
   std::optional<WallTime> since = {};
   /// The type of the oldest, and what it waits for.
   std::string type = {};

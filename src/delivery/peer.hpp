@@ -26,7 +26,8 @@ struct Peer {
   /// The same for sessions whose head was refused and may be so for itself, which goes in a request of its own.
   ReadyQueue refusedReady;
   Refusals refusals;
-  /// The same for sessions whose head was not taken and took long to be refused: it goes behind what was never tried.
+  /// The same for sessions of which the first message was refused after a long wait: it goes behind what was never
+  /// tried.
   ReadyQueue lateReady;
   /// Other requests begun since the last suspect's, since the last one of a refused message, and since the last one of
   /// a late message: the kinds take turns, so that none starves.

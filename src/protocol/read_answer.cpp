@@ -26,8 +26,8 @@ bool isUnclear(int status) noexcept {
   return !isOfClient && !isOutage(status);
 }
 
-/// The server's failure at a frame: a 5xx that names no outage, or what is no status, which counts as a 5xx (RFC 9110,
-/// 15).
+/// The server's failure at a frame: a 5xx that names no outage, or a number outside 100 to 599, which counts as a 5xx
+/// (RFC 9110, 15).
 bool isFault(int status) noexcept {
   return (status < 100 || status >= 500) && !isOutage(status);
 }

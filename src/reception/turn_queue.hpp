@@ -24,7 +24,7 @@ public:
   void push(SenderNumber sender, Entry entry);
   /// Removes the next one that `counts`, and those before it that do not: these are no turns of their sender.
   std::optional<Entry> pop(const std::function<bool(const Entry&)>& counts);
-  /// The one that `pop` would remove; null: there is none. Valid until the next call.
+  /// The one that `pop` would remove; null if there is nothing to remove. Valid until the next call.
   const Entry* peek(const std::function<bool(const Entry&)>& counts);
 
 private:

@@ -91,7 +91,7 @@ void OwnFigures::writeUnattended(Exposition& out, const std::vector<PeerStats>& 
   out.single("ackbox_unattended_frames", Exposition::Type::gauge,
              "Received frames that wait for an application, among the first 10000 of the inbox.", unattended.frames);
   out.single("ackbox_unattended_frames_age_seconds", Exposition::Type::gauge,
-             "Age of the oldest of them; 0: there are none.", ageOf(unattended.oldestAt));
+             "Age of the oldest of them; 0 if no frame waits.", ageOf(unattended.oldestAt));
   out.family("ackbox_peer_unattended_seconds", Exposition::Type::gauge,
              "For how long a peer has had no application for some of what it deferred; 0: it has.");
   for (const PeerStats& peer : peers) {

@@ -1,4 +1,5 @@
 #include "serve/http/token_watch.hpp"
+#include "serve/report.hpp"
 
 #include <boost/asio/post.hpp>
 #include <utility>
@@ -81,16 +82,7 @@ void TokenWatch::onUnusable(std::string_view cause) {
 }
 
 void TokenWatch::report(LogLevel level, std::string_view event, std::string_view text, LogField field) const {
-  if (!log_) {
-    return;
-  }
-  LogRecord record;
-  record.level = level;
-  record.at = clock_->wallNow();
-  record.event = event;
-  record.text = text;
-  record.fields = {&field, 1};
-  log_(record);
+  serve::report(log_, *clock_, level, event, text, {&field, 1});
 }
 
 }  // namespace ackbox::serve

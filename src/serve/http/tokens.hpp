@@ -19,8 +19,8 @@ namespace ackbox::serve {
 class Tokens {
 public:
   /// Adds what is wrong with the file, which may be that it cannot be read, that others can read it, that a line is
-  /// malformed, that two have the same token, or that there is none: each with file and line, and no token is shown.
-  /// What it returns is of use only if there is nothing.
+  /// malformed, that two have the same token, or that the file has no token: each with file and line, and no token is
+  /// shown. What it returns is of use only if there is nothing.
   [[nodiscard]] static Tokens read(const std::filesystem::path& file, std::vector<std::string>& problems);
   /// Throws `Error` with `invalidOption` and the first of these.
   [[nodiscard]] static Tokens load(const std::filesystem::path& file);

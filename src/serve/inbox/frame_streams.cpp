@@ -13,6 +13,7 @@
 #include "serve/http/places.hpp"
 #include "serve/inbox/common_pattern.hpp"
 #include "serve/inbox/event_json.hpp"
+#include "serve/report.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -337,13 +338,8 @@ void FrameStreams::reportWaiting() {
   hasReported_ = true;
   reportAt_ = clock_->steadyNow() + kReportPause;
   const LogField field{"type", types.front()};
-  LogRecord record;
-  record.level = LogLevel::warning;
-  record.at = clock_->wallNow();
-  record.event = "no-stream";
-  record.text = "frames wait until an application opens a stream for them, and nothing is charged to them";
-  record.fields = {&field, 1};
-  log_(record);
+  report(log_, *clock_, LogLevel::warning, "no-stream",
+         "frames wait until an application opens a stream for them, and nothing is charged to them", {&field, 1});
 }
 
 void FrameStreams::watchUnwanted() {

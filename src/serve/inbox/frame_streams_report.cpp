@@ -8,6 +8,7 @@
 
 #include "serve/inbox/common_pattern.hpp"
 #include "serve/inbox/frame_streams.hpp"
+#include "serve/report.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -74,14 +75,9 @@ void FrameStreams::reportSilent(SteadyTime now) {
         std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - stream.progressAt).count());
     const std::array<LogField, 3> fields = {LogField{"application", name}, LogField{"frames", frames},
                                             LogField{"silent_s", time}};
-    LogRecord record;
-    record.level = LogLevel::warning;
-    record.at = clock_->wallNow();
-    record.event = "application-silent";
-    record.text =
-        "an application has frames in hand and settles none of them; they run until it does, or its stream ends";
-    record.fields = fields;
-    log_(record);
+    report(log_, *clock_, LogLevel::warning, "application-silent",
+           "an application has frames in hand and settles none of them; they run until it does, or its stream ends",
+           fields);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "serve/inbox/event_json.hpp"
 #include "serve/inbox/push_entry.hpp"
 #include "serve/inbox/push_verdict.hpp"
+#include "serve/report.hpp"
 #include "transport/http_client.hpp"
 #include "transport/tls_context.hpp"
 #include "transport/url.hpp"
@@ -271,16 +272,7 @@ void Pusher::reportBack(Target& target) const {
 
 void Pusher::report(LogLevel level, std::string_view event, std::string_view text,
                     const std::array<LogField, 3>& fields) const {
-  if (!log_) {
-    return;
-  }
-  LogRecord record;
-  record.level = level;
-  record.at = clock_->wallNow();
-  record.event = event;
-  record.text = text;
-  record.fields = fields;
-  log_(record);
+  serve::report(log_, *clock_, level, event, text, fields);
 }
 
 void Pusher::addApplications(std::vector<Application>& applications) const {

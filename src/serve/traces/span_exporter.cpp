@@ -6,6 +6,7 @@
 #include <future>
 #include <utility>
 
+#include "serve/report.hpp"
 #include "serve/traces/otlp_json.hpp"
 #include "transport/http_client.hpp"
 #include "transport/tls_context.hpp"
@@ -179,13 +180,9 @@ void SpanExporter::report(std::string_view cause) {
   }
   const std::string spans = std::to_string(kSpansMax);
   const std::array<LogField, 2> fields = {LogField{"cause", cause}, LogField{"spans_max", spans}};
-  LogRecord record;
-  record.level = LogLevel::warning;
-  record.at = clock_->wallNow();
-  record.event = "collector-away";
-  record.text = "the collector does not take spans of traces; beyond what may wait they are dropped, and counted";
-  record.fields = fields;
-  log_(record);
+  serve::report(log_, *clock_, LogLevel::warning, "collector-away",
+                "the collector does not take spans of traces; beyond what may wait they are dropped, and counted",
+                fields);
 }
 
 void SpanExporter::drain(std::chrono::milliseconds time) {
