@@ -8,11 +8,6 @@ namespace {
 // The most that SQLite's own VFS writes by one call: it takes no more than 17 bits of a length. 31 pages of 4 KiB.
 constexpr std::size_t kBufferBytes = 128 * 1'024 - 1;
 
-// Bytes 4 to 7 of a frame's header: the database's size in pages after the commit; 0 where more frames follow.
-bool headerCommits(const std::byte* header) {
-  return numberAt(header + 4) != 0;
-}
-
 }  // namespace
 
 LogBuffer::LogBuffer(sqlite3_file* file, const sqlite3_io_methods* methods) : file_(file), methods_(methods) {
@@ -37,7 +32,7 @@ int LogBuffer::write(const void* bytes, int size, std::int64_t offset) {
         return refused;
       }
     }
-    commits_ = headerCommits(from);
+    commits_ = commits(from);
   }
   if (bytes_.empty()) {
     start_ = offset;

@@ -24,6 +24,11 @@ using LogSalt = std::array<std::byte, 8>;
   return number;
 }
 
+/// Whether a frame's header ends a commit: bytes 4 to 7 are the file's size in pages after it, or 0.
+[[nodiscard]] inline bool commits(const std::byte* header) noexcept {
+  return numberAt(header + 4) != 0;
+}
+
 /// Powers of two from 512 to 65,536.
 [[nodiscard]] inline bool isPageSize(std::int64_t bytes) noexcept {
   return bytes >= 512 && bytes <= 65'536 && (bytes & (bytes - 1)) == 0;

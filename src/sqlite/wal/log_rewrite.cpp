@@ -1,6 +1,7 @@
 #include "sqlite/wal/log_rewrite.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -23,6 +24,23 @@ class Rewrite {
 public:
   Rewrite(sqlite3_file* log, const sqlite3_io_methods& methods, const LogIndexHeader& index)
       : log_(log), methods_(methods), index_(index) {}
+
+  /// See `rewriteLog`: takes the end off each commit behind the last that SQLite published.
+  int retract() {
+    const std::int64_t frameBytes = kFrameHeaderBytes + (index_.pageBytes == 1 ? 65'536 : index_.pageBytes);
+    std::array<std::byte, kFrameHeaderBytes> header{};
+    constexpr std::array<std::byte, kFrameHeaderBytes> kNoFrame{};
+    for (std::int64_t place = kLogHeaderBytes + index_.frames * frameBytes;; place += frameBytes) {
+      const int code = read(header, place);
+      if (code == SQLITE_CORRUPT || (code == SQLITE_OK && !isOurs(header.data() + 8))) {
+        return SQLITE_OK;
+      }
+      const int refused = code == SQLITE_OK && commits(header.data()) ? write(kNoFrame, place) : code;
+      if (refused != SQLITE_OK) {
+        return refused;
+      }
+    }
+  }
 
   int all() {
     std::vector<std::byte> piece(kLogHeaderBytes);
@@ -106,6 +124,9 @@ int rewriteLog(sqlite3_file* log, const sqlite3_io_methods& methods, sqlite3_fil
       return refused;
     }
     Rewrite rewrite(log, methods, index);
+    if (const int refused = rewrite.retract(); refused != SQLITE_OK) {
+      return refused;
+    }
     // The next commit begins the log anew, with a header of its own.
     return index.frames == 0 ? rewrite.sync() : rewrite.all();
   } catch (const std::bad_alloc&) {

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::int64_t kLooksMax = 20'000;
 constexpr int kSaltAt = 8;
-// The size of the file in pages after a commit; 0: the frame ends none.
-constexpr int kCommitAt = 4;
 
 class Tail {
 public:
@@ -69,7 +67,7 @@ private:
         break;
       }
       const bool isOurs = std::equal(salt.begin(), salt.end(), frame.begin() + kSaltAt);
-      found += isOurs && numberAt(frame.data() + kCommitAt) != 0 ? 1U : 0U;
+      found += isOurs && store::commits(frame.data()) ? 1U : 0U;
     }
     return found;
   }

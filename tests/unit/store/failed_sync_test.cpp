@@ -411,4 +411,31 @@ TEST_CASE("P1: the poll of a run mends the doubtful log of a file in which nothi
   context.poll();
 }
 
+TEST_CASE("P1: a message whose enqueue was refused by a failed sync is not sent after its process died") {
+  for (const bool batched : {true, false}) {
+    CAPTURE(batched);
+    Machine machine;
+    machine.disk.sparesNeighbours = batched;
+    const auto manager = machine.open();
+    machine.enqueue(*manager);
+    machine.settleOne(*manager);
+    machine.enqueue(*manager);
+    machine.failsAll = true;
+    // Of several pages.
+    CHECK_THROWS_AS(static_cast<void>(manager->enqueue(frameOf("s0", '"' + std::string(30'000, 'x') + '"', "refused"))),
+                    Error);
+    Machine later(machine);
+    later.disk.sparesNeighbours = batched;
+    const auto reopened = later.open();
+    CHECK_FALSE(reopened->find("refused").has_value());
+    for (const std::string& id : later.acknowledged) {
+      CHECK(reopened->find(id).has_value());
+    }
+    // Nor is it taken for a loss.
+    CHECK(OutboxReader(*reopened).verify().logCutShort.empty());
+    CHECK(later.enqueue(*reopened));
+    CHECK(later.lost() == 0);
+  }
+}
+
 }  // namespace failed_sync_test
