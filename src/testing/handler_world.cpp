@@ -521,8 +521,12 @@ std::string HandlerWorld::whyNotAtRest() {
 
 void HandlerWorld::rest() {
   const auto end = simulation_.now() + options_.restMax;
-  while (simulation_.now() < end && steps_ < stepsMax_) {
+  // What does not start now that nothing fails will not start later.
+  constexpr int kStartsRefusedMax = 20;
+  int startsRefused = 0;
+  while (simulation_.now() < end && steps_ < stepsMax_ && startsRefused < kStartsRefusedMax) {
     startStopped();
+    startsRefused = startFault_.empty() ? 0 : startsRefused + 1;
     for (const std::string& sender : options_.senders) {
       enqueue(sender);
     }

@@ -11,7 +11,6 @@ namespace ackbox::campaign {
 namespace {
 
 constexpr auto kMoment = std::chrono::milliseconds(20);
-constexpr std::uint64_t kMib = 1024 * 1024;
 
 std::vector<std::string> commandOf(const ArenaOptions& options, const std::filesystem::path& file) {
   return {options.agent.string(), file.string(), std::to_string(options.descriptors), options.server};

@@ -17,6 +17,8 @@
 
 namespace ackbox::campaign {
 
+inline constexpr std::uint64_t kMib = 1024 * 1024;
+
 struct ArenaOptions {
   std::filesystem::path agent;
   std::filesystem::path tool;

@@ -9,8 +9,6 @@
 namespace ackbox::campaign {
 namespace {
 
-constexpr std::uint64_t kMib = 1024 * 1024;
-
 // Batches of mallory's, one after the other on one connection, until the time is over.
 template <typename MakeFrame>
 std::string sendBatches(Arena& arena, const MakeFrame& makeFrame) {

@@ -13,7 +13,7 @@
 namespace ackbox::campaign {
 namespace {
 
-constexpr auto kMoment = std::chrono::milliseconds(100);
+constexpr auto kLookPause = std::chrono::milliseconds(100);
 
 std::string answerOf(std::size_t number) {
   const std::string field(60'000 + number % 11 * 2'000, 'a');
@@ -81,13 +81,13 @@ std::string answerOversizedFields(Arena& arena) {
   arena.begin();
   std::size_t answered = 0;
   while (!arena.isOver() && arena.target().ending().empty()) {
-    Line line = listener.accept(in(kMoment));
+    Line line = listener.accept(in(kLookPause));
     bool isWhole = false;
     static_cast<void>(line.receiveMessage(in(std::chrono::seconds(1)), isWhole));
     if (isWhole) {
       line.sendAll(answerOf(answered++), in(std::chrono::seconds(1)));
       // Whatever it says to that is awaited, so that all of the answer was read.
-      static_cast<void>(line.receiveMessage(in(kMoment)));
+      static_cast<void>(line.receiveMessage(in(kLookPause)));
     }
   }
   return std::to_string(answered) + " requests answered so";
@@ -127,7 +127,7 @@ std::string loseConnections(Arena& arena) {
   std::vector<std::thread> relays;
   std::thread proxy([&] {
     for (std::uint32_t number = 1; !over; ++number) {
-      Line caller = listener.accept(in(kMoment));
+      Line caller = listener.accept(in(kLookPause));
       if (caller.isOpen()) {
         relays.emplace_back([&, number, line = std::move(caller)]() mutable {
           relay(std::move(line), arena.neighbour().port(), number, over, tally);
@@ -157,7 +157,7 @@ std::string keepManyPeersMute(Arena& arena) {
   arena.begin("test", live);
   std::vector<Line> kept;
   while (!arena.isOver() && arena.target().ending().empty()) {
-    if (Line line = listener.accept(in(kMoment)); line.isOpen()) {
+    if (Line line = listener.accept(in(kLookPause)); line.isOpen()) {
       kept.push_back(std::move(line));
     }
   }

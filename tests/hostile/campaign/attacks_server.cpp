@@ -15,7 +15,6 @@
 namespace ackbox::campaign {
 namespace {
 
-constexpr std::size_t kMib = 1024 * 1024;
 
 std::string chunkedWithTrailer(std::size_t bytes) {
   return "POST /inbox HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/cloudevents+json\r\n"

@@ -13,7 +13,7 @@
 namespace ackbox::campaign {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(5);
+constexpr std::chrono::milliseconds kAnswerPatience = std::chrono::seconds(5);
 
 double millisecondsSince(Instant start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -78,7 +78,7 @@ void HonestCaller::speak() {
 void HonestCaller::call() {
   const std::string frame = frameOf(kHonest, type_);
   const Instant start = std::chrono::steady_clock::now();
-  const Instant deadline = in(kPatience);
+  const Instant deadline = in(kAnswerPatience);
   Line line(port_);
   std::string answer;
   if (line.sendAll(requestOf(kHonest, kHonestKey, frame), deadline)) {
@@ -90,7 +90,7 @@ void HonestCaller::call() {
     const std::lock_guard lock(mutex_);
     done_ += isDone ? 1 : 0;
     // A refusal that comes quickly is no good service.
-    times_.push_back(isDone ? took : std::max(took, double(kPatience.count())));
+    times_.push_back(isDone ? took : std::max(took, double(kAnswerPatience.count())));
   }
 }
 
