@@ -67,7 +67,7 @@ std::vector<Fault> faults() {
                  DiskCall::read,
                  SQLITE_IOERR_SHORT_READ,
                  false,
-                 {Errc::ioError, Errc::databaseCorrupt, Errc::notADatabase, Errc::databaseError},
+                 {Errc::ioError, Errc::databaseCorrupt, Errc::notADatabase, Errc::databaseError, Errc::schemaTooOld},
                  true});
   return all;
 }
