@@ -17,6 +17,8 @@ struct MessageFilter {
   /// The peer's name.
   std::optional<std::string> peer = {};
   std::optional<std::string> session = {};
+  /// The frame's type.
+  std::optional<std::string> type = {};
 };
 
 /// Some messages, in the order of their enqueues' commits.

@@ -27,7 +27,7 @@ struct Figure {
   const char* unit;
   /// Below the threshold is wrong, not above.
   bool isFloor = false;
-  /// For people, when it is wrong.
+  /// For people, when it is wrong. Empty: another figure says it.
   std::string text;
 };
 
@@ -38,11 +38,10 @@ public:
     const OutboxReader reader = openToRead(world, arguments);
     stats_ = reader.getStats();
     for (const PeerStatus& peer : reader.peers()) {
-      const bool isStopped = peer.state == PeerState::held || peer.state == PeerState::disabled;
-      if (peer.state == PeerState::down || isStopped) {
-        away_.push_back(describe(peer));
+      if (peer.state == PeerState::down) {
+        down_.push_back(describe(peer));
       }
-      if (isStopped) {
+      if (peer.state == PeerState::held || peer.state == PeerState::disabled) {
         stopped_.push_back(describe(peer));
       }
     }
@@ -81,7 +80,7 @@ public:
     }
     for (const Health health : {Health::critical, Health::warning}) {
       for (const Figure& figure : figures_) {
-        if (healthOf(figure) == health) {
+        if (healthOf(figure) == health && !figure.text.empty()) {
           texts.push_back(figure.text);
         }
       }
@@ -91,11 +90,11 @@ public:
   }
 
   [[nodiscard]] std::string summary() const {
-    return std::to_string(undelivered()) + " pending" +
+    return std::to_string(undelivered()) + " undelivered" +
            (oldest() == std::chrono::milliseconds(0) ? std::string() : ", oldest " + durationText(oldest())) + ", " +
            countText(stats_.failed, "dead letter") + ", " +
            (stats_.inbox == 0 ? std::string() : countText(stats_.inbox, "deferred frame") + " waiting, ") +
-           (unattended_.empty() ? std::string() : unattended_ + ", ") + countText(away_.size(), "peer") + " away, " +
+           (unattended_.empty() ? std::string() : unattended_ + ", ") + countText(peersAway(), "peer") + " away, " +
            std::to_string(processes_) + (processes_ == 1 ? " process" : " processes");
   }
 
@@ -170,18 +169,27 @@ private:
     return std::max(std::chrono::milliseconds(0), stats_.oldestPendingAge.value_or(std::chrono::milliseconds(0)));
   }
 
+  [[nodiscard]] std::size_t peersAway() const { return down_.size() + stopped_.size(); }
+
   void makeFigures() {
+    const Figure stopped{"peers_stopped", "peers_stopped", stopped_.size(), arguments_.peersStopped, "", false,
+                         "peers that wait for a person: " + listed(stopped_)};
+    // Each peer is named once.
+    std::vector<std::string> away = down_;
+    if (healthOf(stopped) == Health::ok) {
+      away.insert(away.end(), stopped_.begin(), stopped_.end());
+    }
     figures_ = {
         {"oldest_age", "oldest_age_ms", static_cast<std::uint64_t>(oldest().count()), arguments_.oldestAge, "s", false,
-         "the oldest pending message waits for " + durationText(oldest())},
+         "the oldest undelivered message waits for " + durationText(oldest())},
         {"pending", "pending", undelivered(), arguments_.pendingCount, "", false,
-         countText(undelivered(), "message") + " pending"},
+         countText(undelivered(), "message") + " undelivered"},
         {"pending_bytes", "pending_bytes", stats_.pendingBytes, arguments_.pendingBytes, "B", false,
-         bytesText(stats_.pendingBytes) + " pending"},
+         bytesText(stats_.pendingBytes) + " undelivered"},
         {"failed", "failed", stats_.failed, arguments_.deadLetters, "", false, countText(stats_.failed, "dead letter")},
-        {"peers_away", "peers_away", away_.size(), arguments_.peersAway, "", false, "peers away: " + listed(away_)},
-        {"peers_stopped", "peers_stopped", stopped_.size(), arguments_.peersStopped, "", false,
-         "peers that wait for a person: " + listed(stopped_)},
+        {"peers_away", "peers_away", peersAway(), arguments_.peersAway, "", false,
+         away.empty() ? std::string() : "peers away: " + listed(away)},
+        stopped,
         {"inbox", "inbox", stats_.inbox, arguments_.inboxCount, "", false,
          countText(stats_.inbox, "deferred frame") + " waiting"},
         {"inbox_age", "inbox_age_ms", static_cast<std::uint64_t>(oldestFrame_.count()), arguments_.inboxAge, "s", false,
@@ -196,7 +204,7 @@ private:
 
   const Arguments& arguments_;
   Stats stats_;
-  std::vector<std::string> away_;
+  std::vector<std::string> down_;
   // Held or disabled.
   std::vector<std::string> stopped_;
   std::chrono::milliseconds oldestFrame_{};

@@ -101,6 +101,9 @@ public:
     command.add_option("--peer", arguments_.peer, what + " of this peer")->type_name("NAME");
     command.add_option("--session", arguments_.session, what + " of this session")->type_name("NAME");
   }
+  void addType(CLI::App& command, const std::string& what) {
+    command.add_option("--type", arguments_.typeWanted, what + " of this type")->type_name("TYPE");
+  }
   void addState(CLI::App& command) {
     command.add_option("--state", arguments_.state, "Only those in this state")
         ->type_name("STATE")
@@ -147,7 +150,7 @@ public:
   void addDeadLetters(CLI::App& command) {
     addIds(command, false);
     addPeerAndSession(command, "Dead letters");
-    command.add_option("--type", arguments_.typeWanted, "Dead letters of this type")->type_name("TYPE");
+    addType(command, "Dead letters");
     command.add_option("--reason", arguments_.reason, "Dead letters with exactly this reason")->type_name("TEXT");
     addDuration(command, "--older-than", arguments_.olderThan, "Dead letters that failed at least so long ago");
     command.add_flag("--all", arguments_.all, "All dead letters");
@@ -177,6 +180,7 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   CLI::App& list = grammar.command("list", "List messages, in the order of their enqueues");
   grammar.addState(list);
   grammar.addPeerAndSession(list, "Messages");
+  grammar.addType(list, "Messages");
   grammar.addPage(list);
   grammar.addId(grammar.command("show", "Show a message with its data"));
   grammar.addId(grammar.command("explain", "Say why a message is not moving"));
@@ -196,6 +200,7 @@ void addReading(Grammar& grammar, Arguments& arguments) {
       grammar.command("export", "Write messages as JSON lines (proto/export.md), which enqueue reads back");
   grammar.addState(exporting);
   grammar.addPeerAndSession(exporting, "Messages");
+  grammar.addType(exporting, "Messages");
 }
 
 void addChanging(Grammar& grammar, Arguments& arguments) {

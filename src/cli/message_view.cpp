@@ -30,6 +30,7 @@ MessageFilter messageFilterOf(const Arguments& arguments) {
   MessageFilter filter;
   filter.peer = arguments.peer;
   filter.session = arguments.session;
+  filter.type = arguments.typeWanted;
   if (arguments.state) {
     filter.state = stateOf(*arguments.state);
   }

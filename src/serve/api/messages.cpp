@@ -132,6 +132,7 @@ void listMessages(Service& service, Request&& request, Respond&& respond) {
   }
   filter.peer = request.query.text("peer");
   filter.session = request.query.text("session");
+  filter.type = request.query.text("type");
   const PageWish wish = takePage(request.query);
   request.query.finish();
   service.workers().answer(

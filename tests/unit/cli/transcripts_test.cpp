@@ -40,6 +40,8 @@ TEST_CASE("what people read") {
   stage.play({"list", "@", "--peer", "bob", "--session", "orders", "--limit", "1"});
   stage.play({"list", "@", "--peer", "bob", "--session", "orders", "--after", "4"});
   stage.play({"list", "@", "--session", "none"});
+  stage.play({"list", "@", "--type", "order.placed", "--limit", "1"});
+  stage.play({"list", "@", "--type", "order.gone"});
   stage.play({"show", "@", "dead-1"});
   stage.play({"show", "@", "pending-2"});
   stage.play({"show", "@", "gone"});

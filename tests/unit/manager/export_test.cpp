@@ -156,6 +156,9 @@ TEST_CASE("messages in any state are listed and exported in pages") {
   CHECK(page.messages.size() == 25);
   CHECK(page.messages.back().messageId == "m448");
   CHECK(page.next == 0);
+  filter.type = "another";
+  CHECK(OutboxReader(box.manager).exportMessages(filter, sink) == 0);
+  CHECK(OutboxReader(box.manager).messages(filter, 200).messages.empty());
   CHECK_THROWS_AS(static_cast<void>(OutboxReader(box.manager).messages(filter, 0)), Error);
 }
 

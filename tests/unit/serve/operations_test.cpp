@@ -391,6 +391,8 @@ TEST_CASE("Lists come in pages") {
   const json second = bodyOf(asker.ask("GET", "/v1/messages?limit=2&after=" + first.at("next").dump()));
   CHECK(second.at("messages").size() == 1);
   CHECK(second.at("next").is_null());
+  CHECK(bodyOf(asker.ask("GET", "/v1/messages?type=t")).at("messages").size() == 3);
+  CHECK(bodyOf(asker.ask("GET", "/v1/messages?type=u")).at("messages").empty());
   CHECK(asker.ask("GET", "/v1/messages?limit=0").status == 422);
   CHECK(asker.ask("GET", "/v1/messages?statee=failed").status == 422);
 }

@@ -28,6 +28,7 @@ _ackbox() {
     'list --state') words='pending sending sent acked failed' ;;
     'list --peer') return ;;
     'list --session') return ;;
+    'list --type') return ;;
     'list --limit') return ;;
     'list --after') return ;;
     'show --prefix') return ;;
@@ -57,6 +58,7 @@ _ackbox() {
     'export --state') words='pending sending sent acked failed' ;;
     'export --peer') return ;;
     'export --session') return ;;
+    'export --type') return ;;
     'enqueue --prefix') return ;;
     'enqueue --busy-timeout') return ;;
     'enqueue --log') words='error warning info debug' ;;
@@ -154,7 +156,7 @@ _ackbox() {
       peers) words='-h --help --json --prefix --busy-timeout' ;;
       sessions) words='-h --help --json --prefix --busy-timeout --peer --all --limit --after' ;;
       blocked) words='-h --help --json --prefix --busy-timeout --limit' ;;
-      list) words='-h --help --json --prefix --busy-timeout --state --peer --session --limit --after' ;;
+      list) words='-h --help --json --prefix --busy-timeout --state --peer --session --type --limit --after' ;;
       show) words='-h --help --json --prefix --busy-timeout' ;;
       explain) words='-h --help --json --prefix --busy-timeout' ;;
       verify) words='-h --help --json --prefix --busy-timeout' ;;
@@ -162,7 +164,7 @@ _ackbox() {
       inbox) words='-h --help --json --prefix --busy-timeout --source --session --state --limit --after' ;;
       inbox-show) words='-h --help --json --prefix --busy-timeout --source' ;;
       inbox-explain) words='-h --help --json --prefix --busy-timeout --source' ;;
-      export) words='-h --help --json --prefix --busy-timeout --state --peer --session' ;;
+      export) words='-h --help --json --prefix --busy-timeout --state --peer --session --type' ;;
       enqueue) words='-h --help --json --prefix --busy-timeout --log --input --peer --session --type --max-pending' ;;
       retry) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --older-than --all --dry-run' ;;
       discard) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --older-than --all --dry-run --yes' ;;

@@ -46,6 +46,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from list' -l busy-timeout -d 'How
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l state -d 'Only those in this state' -x -a 'pending sending sent acked failed'
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l peer -d 'Messages of this peer' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l session -d 'Messages of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l type -d 'Messages of this type' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l limit -d 'At most so many; 0: all (default 100)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l after -d 'Go on behind this row' -x
 complete -c ackbox -n __fish_use_subcommand -a show -d 'Show a message with its data'
@@ -107,6 +108,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from export' -l busy-timeout -d 'H
 complete -c ackbox -n '__fish_seen_subcommand_from export' -l state -d 'Only those in this state' -x -a 'pending sending sent acked failed'
 complete -c ackbox -n '__fish_seen_subcommand_from export' -l peer -d 'Messages of this peer' -x
 complete -c ackbox -n '__fish_seen_subcommand_from export' -l session -d 'Messages of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from export' -l type -d 'Messages of this type' -x
 complete -c ackbox -n __fish_use_subcommand -a enqueue -d 'Store frames from JSON lines: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -F
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l help -d 'Print this help'

@@ -104,6 +104,7 @@ _ackbox() {
         '--state[Only those in this state]:STATE:(pending sending sent acked failed)' \
         '--peer[Messages of this peer]:NAME:' \
         '--session[Messages of this session]:NAME:' \
+        '--type[Messages of this type]:TYPE:' \
         '--limit[At most so many; 0\: all (default 100)]:COUNT:' \
         '--after[Go on behind this row]:ROW:' ;;
     show)
@@ -185,7 +186,8 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--state[Only those in this state]:STATE:(pending sending sent acked failed)' \
         '--peer[Messages of this peer]:NAME:' \
-        '--session[Messages of this session]:NAME:' ;;
+        '--session[Messages of this session]:NAME:' \
+        '--type[Messages of this type]:TYPE:' ;;
     enqueue)
       _arguments \
         '-h[Print this help]' \
