@@ -172,7 +172,12 @@ private:
   [[nodiscard]] std::size_t peersAway() const { return down_.size() + stopped_.size(); }
 
   void makeFigures() {
-    const Figure stopped{"peers_stopped", "peers_stopped", stopped_.size(), arguments_.peersStopped, "", false,
+    const Figure stopped{"peers_stopped",
+                         "peers_stopped",
+                         stopped_.size(),
+                         arguments_.peersStopped,
+                         "",
+                         false,
                          "peers that wait for a person: " + listed(stopped_)};
     // Each peer is named once.
     std::vector<std::string> away = down_;

@@ -59,7 +59,7 @@ void cutSeeds(bool started) {
 }
 
 void failSyncs() {
-  constexpr std::uint64_t kRuns = 4;
+  constexpr std::uint64_t kRuns = 3;
   constexpr std::uint64_t kImagesPerFailure = 3;
   std::uint64_t opened = 0;
   std::uint64_t broken = 0;

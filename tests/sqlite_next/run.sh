@@ -52,7 +52,7 @@ attempt() { # PROGRAM ARGUMENT...
 
 attempt "$build/tests/unit/store/unit_store" --source-file='*log*_test.cpp,*durability_test.cpp'
 [[ -z ${ACKBOX_TEST_SCALE:-} ]] || attempt "$build/tests/fault/fault_calls"
-export ACKBOX_TEST_SCALE=${ACKBOX_TEST_SCALE:-0.4}
+export ACKBOX_TEST_SCALE=${ACKBOX_TEST_SCALE:-0.3}
 attempt "$build/tests/fault/fault_power_cut"
 attempt "$build/tests/simulation/ackbox_simulation" --seconds "$seconds" --base "SQLite $sqlite"
 [[ $problems -eq 0 ]]

@@ -15,7 +15,6 @@
 namespace ackbox::campaign {
 namespace {
 
-
 std::string chunkedWithTrailer(std::size_t bytes) {
   return "POST /inbox HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/cloudevents+json\r\n"
          "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\nX-T: " +

@@ -16,6 +16,7 @@
 #include "sqlite/wal/batched_log.hpp"
 #include "store_world.hpp"
 #include "support/memory_disk.hpp"
+#include "support/scale.hpp"
 
 namespace batched_log_test {
 
@@ -368,7 +369,7 @@ TEST_CASE("any write that fails fails its statement or its commit, and costs not
       CHECK(contentAfterRecovery(disk) == contentOf(ours.database));
     }
   };
-  for (unsigned seed = 0; seed < 6; ++seed) {
+  for (unsigned seed = 0; seed < scaled(3); ++seed) {
     inject(SQLITE_FULL, seed);
     inject(SQLITE_IOERR_WRITE, seed);
   }

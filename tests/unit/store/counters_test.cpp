@@ -14,6 +14,7 @@
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
+#include "support/scale.hpp"
 
 namespace counters_test {
 
@@ -151,7 +152,7 @@ struct RandomWork {
 }  // namespace
 
 TEST_CASE("row 13, defect 7: counters equal a count over the rows after any sequence of operations (P9)") {
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled(3); ++seed) {
     CAPTURE(seed);
     RandomWork work(seed, 1 + seed % 3);
     const store::sqlite::SqliteReader reader(work.world.file, work.world.options);

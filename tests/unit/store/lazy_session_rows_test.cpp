@@ -374,7 +374,7 @@ TEST_CASE("rows lag behind by so many messages and no more, oldest first") {
 }
 
 TEST_CASE("whatever happens to messages, numbers and gauges are those of a model") {
-  for (std::uint64_t seed = 1; seed <= scaled(6); ++seed) {
+  for (std::uint64_t seed = 1; seed <= scaled(4); ++seed) {
     CAPTURE(seed);
     const auto random = seededRandom(seed);
     const auto below = [&random](std::uint64_t bound) { return random->next() % bound; };

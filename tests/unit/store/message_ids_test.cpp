@@ -128,6 +128,7 @@ TEST_CASE("beyond ten digits a key is not told, and the id is in the index") {
 
 TEST_CASE("a row says its own id, in SQL and to its claim, whatever the clock does") {
   using namespace std::chrono_literals;
+  constexpr std::int64_t kRows = 100;
   const StoreWorld world;
   std::chrono::milliseconds move = 0ms;
   std::int64_t named = 0;
@@ -140,16 +141,16 @@ TEST_CASE("a row says its own id, in SQL and to its claim, whatever the clock do
   }
   SUBCASE("it is beyond what an id can say") {
     world.clock->step(std::chrono::milliseconds(std::int64_t{1} << 48U));
-    named = 300;
+    named = kRows;
   }
   SUBCASE("it is set back further than a row can say") {
     move = -24h * 4;
-    named = 298;
+    named = kRows - 2;
   }
   std::vector<std::string> ids;
   {
     const auto store = world.open();
-    for (std::int64_t key = 1; key <= 300; ++key) {
+    for (std::int64_t key = 1; key <= kRows; ++key) {
       ids.push_back(enqueueOne(*store, frameOf("s" + std::to_string(key))).messageId);
       world.clock->step(move);
     }
