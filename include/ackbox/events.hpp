@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,11 @@ struct MessageEvent {
 };
 
 /// The peer holds the message durably (it deferred it) or has taken it into effect (`AckedEvent` follows).
-struct SentEvent : MessageEvent {};
+struct SentEvent : MessageEvent {
+  /// Since when the peer has had no application for such messages, as it says; nothing: it has one, or does not say. The
+  /// message waits at the peer, which is asked again.
+  std::optional<WallTime> unattendedSince = {};
+};
 
 /// The message is retired: the peer has taken it into effect.
 struct AckedEvent : MessageEvent {

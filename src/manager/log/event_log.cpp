@@ -1,11 +1,15 @@
 #include "manager/log/event_log.hpp"
 
+#include <chrono>
 #include <string>
 
 #include "protocol/timestamp.hpp"
 
 namespace ackbox::manager {
 namespace {
+
+// Of the same absence, as a peer says it in two answers: they were under way for different times.
+constexpr std::chrono::seconds kApart{5};
 
 std::string at(WallTime time) {
   return time == WallTime() ? std::string() : protocol::formatTimestamp(time);
@@ -65,6 +69,7 @@ EventLog::EventLog(EventHub& hub, Log& log) : log_(log) {
                   {"reason", event.reason},
                   {"error", event.error}});
     }));
+    subscriptions_.push_back(hub.sent.add([this](const SentEvent& event) { peerHolds(event); }));
   }
   if (log.takes(LogLevel::info)) {
     subscriptions_.push_back(hub.retry.add([this](const RetryEvent& event) {
@@ -135,6 +140,28 @@ void EventLog::peerChanged(const PeerEvent& event) {
                  isResumed ? "peer '" + event.peer + "' is sent to again, as was ordered by hand" : text,
                  {{"peer", event.peer}});
       break;
+  }
+}
+
+bool EventLog::isNewAbsence(const std::string& peer, WallTime since) {
+  const MutexLock lock(mutex_);
+  const auto [found, isFirst] = absences_.try_emplace(peer, since);
+  const bool isNew = isFirst || since > found->second + kApart;
+  if (isNew) {
+    found->second = since;
+  }
+  return isNew;
+}
+
+void EventLog::peerHolds(const SentEvent& event) {
+  if (event.unattendedSince && isNewAbsence(event.peer, *event.unattendedSince)) {
+    log_.write(LogLevel::warning, "peer-unattended",
+               "peer '" + event.peer +
+                   "' has received a message, and has no application that takes it; it is asked again",
+               {{"peer", event.peer},
+                {"since", at(*event.unattendedSince)},
+                {"message", event.messageId},
+                {"session", event.session}});
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ private:
   void peerChanged(const PeerEvent& event);
   /// Whether it was paused until this event.
   bool wasPaused(const PeerEvent& event) ACKBOX_EXCLUDES(mutex_);
+  void peerHolds(const SentEvent& event);
+  /// Whether it was not in the log yet that the peer has no application.
+  bool isNewAbsence(const std::string& peer, WallTime since) ACKBOX_EXCLUDES(mutex_);
   void peerWentBack(const PeerResetEvent& event);
   void healthChanged(const HealthEvent& event);
 
@@ -29,6 +33,8 @@ private:
   Mutex mutex_;
   // Let go on by hand, they are `up` as far as is known, but nobody has answered.
   std::set<std::string> paused_ ACKBOX_GUARDED_BY(mutex_);
+  // The latest time, by peer, since which it has had no application for what it was sent.
+  std::map<std::string, WallTime> absences_ ACKBOX_GUARDED_BY(mutex_);
   std::vector<Subscription> subscriptions_;
 };
 

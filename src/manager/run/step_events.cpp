@@ -63,7 +63,7 @@ void StepEvents::emit(EventHub& events) {
         events.acked.emit({std::move(one.message), settlement.duplicate, std::move(settlement.result)});
         break;
       case delivery::Transition::defer:
-        events.sent.emit({std::move(one.message)});
+        events.sent.emit({std::move(one.message), settlement.unattendedSince});
         break;
       case delivery::Transition::retry:
       case delivery::Transition::release: {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -254,6 +255,49 @@ TEST_CASE("a message that is tried again or given up is in the log with its id a
       CHECK(line.find("secret payload") == std::string::npos);
     }
   }
+}
+
+TEST_CASE("P13: that a peer has no application is in the log and told to the program, once for each absence") {
+  const TempDir dir;
+  Kept kept;
+  OutboxOptions options;
+  options.log = kept.sink();
+  const auto clock = std::make_shared<ManualClock>();
+  options.clock = clock;
+  OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
+  std::optional<milliseconds> absence = milliseconds(60'000);
+  manager.setSender(std::make_shared<ScriptedSender>([&](const SendRequest& request) {
+    SendReport report;
+    report.outcome = RequestOutcome::answered;
+    for (std::size_t index = 0; index < request.frames.size(); ++index) {
+      FrameResult result;
+      result.outcome = Outcome::defer;
+      result.unattended = absence;
+      report.results.push_back(result);
+    }
+    return report;
+  }));
+  std::vector<std::optional<WallTime>> said;
+  const Subscription sent = manager.onSent([&](const SentEvent& event) { said.push_back(event.unattendedSince); });
+  const auto sendOne = [&] {
+    manager.enqueue(frameTo("default"));
+    manager.drainOnce();
+  };
+  const WallTime first = clock->wallNow() - *absence;
+  sendOne();
+  sendOne();
+  REQUIRE(kept.of("peer-unattended").size() == 1);
+  CHECK(kept.of("peer-unattended")[0].find("peer=default") != std::string::npos);
+  CHECK(kept.of("peer-unattended")[0].find("secret payload") == std::string::npos);
+  absence.reset();
+  sendOne();
+  clock->advance(std::chrono::hours(1));
+  absence = milliseconds(1'000);
+  sendOne();
+  CHECK(kept.of("peer-unattended").size() == 2);
+  REQUIRE(said.size() >= 4);
+  CHECK(said[0] == first);
+  CHECK_FALSE(said[2].has_value());
 }
 
 TEST_CASE("a callback that throws is in the log") {
