@@ -21,8 +21,8 @@ struct MessageEvent {
 
 /// The peer holds the message durably (it deferred it) or has taken it into effect (`AckedEvent` follows).
 struct SentEvent : MessageEvent {
-  /// Since when the peer has had no application for such messages, as it says; nothing: it has one, or does not say. The
-  /// message waits at the peer, which is asked again.
+  /// Since when the peer has had no application for such messages, as it says; nothing: it has one, or does not say.
+  /// The message waits at the peer, which is asked again.
   std::optional<WallTime> unattendedSince = {};
 };
 

@@ -155,13 +155,13 @@ bool EventLog::isNewAbsence(const std::string& peer, WallTime since) {
 
 void EventLog::peerHolds(const SentEvent& event) {
   if (event.unattendedSince && isNewAbsence(event.peer, *event.unattendedSince)) {
-    log_.write(LogLevel::warning, "peer-unattended",
-               "peer '" + event.peer +
-                   "' has received a message, and has no application that takes it; it is asked again",
-               {{"peer", event.peer},
-                {"since", at(*event.unattendedSince)},
-                {"message", event.messageId},
-                {"session", event.session}});
+    log_.write(
+        LogLevel::warning, "peer-unattended",
+        "peer '" + event.peer + "' has received a message, and has no application that takes it; it is asked again",
+        {{"peer", event.peer},
+         {"since", at(*event.unattendedSince)},
+         {"message", event.messageId},
+         {"session", event.session}});
   }
 }
 
