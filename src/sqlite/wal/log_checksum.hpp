@@ -14,6 +14,12 @@ class LogChecksum {
 public:
   explicit LogChecksum(bool bigEndian) noexcept : bigEndian_(bigEndian) {}
 
+  /// What is added next stands behind what has this checksum.
+  void continueFrom(const std::array<std::uint32_t, 2>& numbers) noexcept {
+    first_ = numbers[0];
+    second_ = numbers[1];
+  }
+
   void add(std::span<const std::byte> bytes) noexcept {
     for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {
       first_ += word(bytes.data() + at) + second_;

@@ -25,19 +25,42 @@ public:
   Rewrite(sqlite3_file* log, const sqlite3_io_methods& methods, const LogIndexHeader& index)
       : log_(log), methods_(methods), index_(index) {}
 
-  /// See `rewriteLog`: takes the end off each commit behind the last that SQLite published.
+  /// See `rewriteLog`: takes the end off each commit behind the last that SQLite published. Only what continues the
+  /// chain of checksums would be used by an opening; what stands behind a break is left as it is.
   int retract() {
-    const std::int64_t frameBytes = kFrameHeaderBytes + (index_.pageBytes == 1 ? 65'536 : index_.pageBytes);
-    std::array<std::byte, kFrameHeaderBytes> header{};
-    constexpr std::array<std::byte, kFrameHeaderBytes> kNoFrame{};
+    std::vector<std::byte> frame(kLogHeaderBytes);
+    if (const int code = read(frame, 0); code != SQLITE_OK || !isOurs(frame.data() + 16)) {
+      return code == SQLITE_CORRUPT ? SQLITE_OK : code;
+    }
+    LogChecksum sum((numberAt(frame.data()) & 1U) != 0);
+    if (index_.frames == 0) {
+      sum.add(std::span(frame).first(24));
+    } else {
+      sum.continueFrom(index_.checksum);
+    }
+    frame.resize(kFrameHeaderBytes + (index_.pageBytes == 1 ? 65'536U : index_.pageBytes));
+    const auto frameBytes = static_cast<std::int64_t>(frame.size());
+    bool isChained = true;
+    bool isRefused = false;
     for (std::int64_t place = kLogHeaderBytes + index_.frames * frameBytes;; place += frameBytes) {
-      const int code = read(header, place);
-      if (code == SQLITE_CORRUPT || (code == SQLITE_OK && !isOurs(header.data() + 8))) {
+      // Behind the end of the file a read gives zeros.
+      const int code = read(frame, place);
+      if (code != SQLITE_OK && (code != SQLITE_CORRUPT || !commits(frame.data()))) {
+        return code == SQLITE_CORRUPT ? SQLITE_OK : code;
+      }
+      sum.add(std::span(frame).first(8));
+      sum.add(std::span(frame).subspan(kFrameHeaderBytes));
+      isChained = isChained && sum.isAt(frame.data() + 16);
+      if (!isOurs(frame.data() + 8) || (!isChained && !isRefused)) {
         return SQLITE_OK;
       }
-      const int refused = code == SQLITE_OK && commits(header.data()) ? write(kNoFrame, place) : code;
-      if (refused != SQLITE_OK) {
-        return refused;
+      if (commits(frame.data())) {
+        // Where SQLite pads a commit, the last frame of it may be unfinished.
+        isRefused = true;
+        constexpr std::array<std::byte, kFrameHeaderBytes> kNoFrame{};
+        if (const int refused = write(kNoFrame, place); refused != SQLITE_OK) {
+          return refused;
+        }
       }
     }
   }

@@ -12,8 +12,9 @@ namespace ackbox::store {
 /// let go of them since, so each is covered by the log's checksums, up to the one that SQLite keeps in the log's index.
 /// Nothing changes for readers, and a power cut in the middle leaves each byte as it was before or after.
 ///
-/// Before that it takes back what was refused: a commit whose sync failed stands behind the others as a whole one, and
-/// the next opening would use it. The header of the frame that ends it is overwritten by zeros.
+/// Before that it takes back each refused commit. Its sync failed, but its frames continue the log's chain of
+/// checksums, and the next opening would use them: the header of the frame that ends it is overwritten by zeros. Frames
+/// behind a break of the chain are left as they are: they are what a damage or a power cut has left.
 ///
 /// Of a long log first only the header is written and synced: on a disk that goes on failing an attempt costs little.
 ///
