@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the wheel, from python3 alone: `python3 build_backend.py [FOLDER]`. It is also the backend that pip asks.
+"""Makes the wheel, from python3 alone: `python3 build_backend.py [FOLDER [PROGRAM TAG]]`. It is also the backend that
+pip asks. With the folder of a program (`bin`, `lib`) and the tag of its platform, the wheel has the program in it.
 
 Two builds of the same sources are the same, byte for byte.
 """
@@ -43,24 +44,42 @@ def metadata():
     return ("\n".join(head) + "\n\n").encode() + read("README.md")
 
 
-def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+def program_files(folder):
+    """The path in the wheel, the content and the mode of each file below the folder."""
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(place, name)
+            with open(path, "rb") as file:
+                content = file.read()
+            inner = "%s/program/%s" % (NAME, os.path.relpath(path, folder))
+            yield inner, content, 0o755 if os.access(path, os.X_OK) else 0o644
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None, program=None, platform="any"):
     stem = "%s-%s" % (NAME, version())
     info = stem + ".dist-info"
-    files = [(NAME + "/" + name, read(NAME, name)) for name in sorted(os.listdir(os.path.join(ROOT, NAME)))
+    tag = "py3-none-" + platform
+    files = [(NAME + "/" + name, read(NAME, name), 0o644) for name in sorted(os.listdir(os.path.join(ROOT, NAME)))
              if name.endswith((".py", ".typed"))]
-    files.append((info + "/METADATA", metadata()))
-    files.append((info + "/WHEEL", b"Wheel-Version: 1.0\nGenerator: ackbox\nRoot-Is-Purelib: true\nTag: py3-none-any\n"))
+    if program is not None:
+        files.extend(program_files(program))
+    pure = "true" if program is None else "false"
+    files.append((info + "/METADATA", metadata(), 0o644))
+    files.append((info + "/WHEEL", ("Wheel-Version: 1.0\nGenerator: ackbox\nRoot-Is-Purelib: %s\nTag: %s\n"
+                                    % (pure, tag)).encode(), 0o644))
+    files.append((info + "/entry_points.txt", b"[console_scripts]\nackbox = ackbox.__main__:main\n", 0o644))
     record = ""
-    for name, content in files:
+    for name, content, _ in files:
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
         record += "%s,sha256=%s,%d\n" % (name, digest, len(content))
     record += info + "/RECORD,,\n"
-    files.append((info + "/RECORD", record.encode()))
-    wheel = stem + "-py3-none-any.whl"
+    files.append((info + "/RECORD", record.encode(), 0o644))
+    wheel = "%s-%s.whl" % (stem, tag)
     with zipfile.ZipFile(os.path.join(wheel_directory, wheel), "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files:
+        for name, content, mode in files:
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.external_attr = 0o644 << 16
+            entry.external_attr = mode << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
     return wheel
@@ -78,4 +97,5 @@ def build_sdist(sdist_directory, config_settings=None):
 if __name__ == "__main__":
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "dist")
     os.makedirs(folder, exist_ok=True)
-    print(os.path.join(folder, build_wheel(folder)))
+    with_program = {"program": sys.argv[2], "platform": sys.argv[3]} if len(sys.argv) == 4 else {}
+    print(os.path.join(folder, build_wheel(folder, **with_program)))

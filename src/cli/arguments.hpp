@@ -20,6 +20,11 @@ struct Arguments {
   std::string prefix = "ackbox_";
   std::chrono::milliseconds busyTimeout = std::chrono::seconds(5);
 
+  // init
+  std::vector<std::string> names;
+  std::filesystem::path folder = ".";
+  std::uint64_t port = 7070;
+
   // what changes the file
   std::optional<std::string> log;
 

@@ -7,6 +7,7 @@ namespace ackbox::cli {
 
 // Each runs one subcommand and returns an `ExitCode`. They throw `ackbox::Error`.
 
+int init(Console& console, const Arguments& arguments);
 int stats(Console& console, const Arguments& arguments);
 int peers(Console& console, const Arguments& arguments);
 int sessions(Console& console, const Arguments& arguments);

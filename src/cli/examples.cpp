@@ -12,6 +12,7 @@ struct Example {
 };
 
 constexpr std::array kExamples = std::to_array<Example>({
+    {"init", "ackbox init alice bob"},
     {"stats", "ackbox stats agent.db --json"},
     {"top", "ackbox top agent.db --interval 1s"},
     {"peers", "ackbox peers agent.db"},

@@ -169,6 +169,9 @@ int runCommand(Console& console, const CLI::App& grammar, const Arguments& argum
     console.world().out << manPage(grammar);
     return kDone;
   }
+  if (arguments.command == "init") {
+    return init(console, arguments);
+  }
   if (arguments.command == "serve" || arguments.command == "health") {
     const auto& run = arguments.command == "serve" ? console.world().serve : console.world().health;
     return run ? run(console, arguments) : console.fail(kUsage, "this program has no daemon");

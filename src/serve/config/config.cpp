@@ -292,7 +292,7 @@ void readTraces(Section& root, TracesConfig& traces) {
 }  // namespace
 
 Config readConfig(std::string_view text, const std::vector<ConfigOverride>& overrides,
-                  std::vector<ConfigProblem>& problems) {
+                  std::vector<ConfigProblem>& problems, const std::filesystem::path& folder) {
   Config config;
   // So that a script that enqueued a message can ask for its state a little later.
   config.outbox.ackedRetention = std::chrono::minutes(10);
@@ -307,7 +307,7 @@ Config readConfig(std::string_view text, const std::vector<ConfigOverride>& over
     overrideField(root, override, problems);
   }
   {
-    Section section(root, {}, problems);
+    Section section(root, {}, problems, folder);
     readApi(section, config.api);
     readOutbox(section, config.outbox);
     readSender(section, config.sender);

@@ -40,8 +40,9 @@ std::string suggestionFor(std::string_view name, const std::set<std::string, std
 
 }  // namespace
 
-Section::Section(const ConfigNode& node, std::string path, std::vector<ConfigProblem>& problems)
-    : node_(node), path_(std::move(path)), problems_(problems) {}
+Section::Section(const ConfigNode& node, std::string path, std::vector<ConfigProblem>& problems,
+                 std::filesystem::path folder)
+    : node_(node), path_(std::move(path)), problems_(problems), folder_(std::move(folder)) {}
 
 Section::~Section() {
   for (const auto& [name, value] : node_.members) {
@@ -88,9 +89,11 @@ void Section::filled(std::string_view name, std::string& value) {
 }
 
 void Section::path(std::string_view name, std::filesystem::path& value) {
-  std::string file = value.string();
+  std::string file;
   filled(name, file);
-  value = file;
+  if (const ConfigNode* const node = node_.find(name); !file.empty() && node != nullptr) {
+    value = node->option.empty() ? folder_ / file : std::filesystem::path(file);
+  }
 }
 
 void Section::texts(std::string_view name, std::vector<std::string>& value) {

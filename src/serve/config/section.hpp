@@ -21,7 +21,9 @@ public:
   /// Far below where an instant in nanoseconds overflows 64 bits, as `validate` wants it.
   static constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365 * 100);
 
-  Section(const ConfigNode& node, std::string path, std::vector<ConfigProblem>& problems);
+  /// `folder`: where the paths begin that the file names; empty: where the process was started.
+  Section(const ConfigNode& node, std::string path, std::vector<ConfigProblem>& problems,
+          std::filesystem::path folder = {});
   ~Section();
   Section(Section&&) = delete;
   Section(const Section&) = delete;
@@ -32,6 +34,7 @@ public:
   void text(std::string_view name, std::string& value);
   /// The same, where an empty one is no value.
   void filled(std::string_view name, std::string& value);
+  /// The command line's paths begin where the process was started.
   void path(std::string_view name, std::filesystem::path& value);
   void texts(std::string_view name, std::vector<std::string>& value);
   void flag(std::string_view name, bool& value);
@@ -68,7 +71,7 @@ public:
   bool object(std::string_view name, const Read& read) {
     const ConfigNode* const node = take(name, ConfigNode::Kind::object, "must be an object");
     if (node != nullptr) {
-      Section inner(*node, pathOf(name), problems_);
+      Section inner(*node, pathOf(name), problems_, folder_);
       read(inner);
     }
     return node != nullptr;
@@ -83,7 +86,7 @@ public:
         problems_.push_back({list->items[index].line, item, "must be an object", list->items[index].option});
         continue;
       }
-      Section inner(list->items[index], item, problems_);
+      Section inner(list->items[index], item, problems_, folder_);
       read(inner);
     }
   }
@@ -100,6 +103,7 @@ private:
   const ConfigNode& node_;
   const std::string path_;
   std::vector<ConfigProblem>& problems_;
+  const std::filesystem::path folder_;
   std::set<std::string, std::less<>> taken_;
 };
 

@@ -390,6 +390,20 @@ TEST_CASE("A file of people's is read only if it is one, and up to a limit") {
   CHECK(readRegularFile(files.missing, 9).problem == files.missing + ": cannot be read: No such file or directory");
 }
 
+TEST_CASE("Paths in a file begin in its folder, and those of the command line where the process was started") {
+  const TempDir dir;
+  writePrivateFile(dir.file("tokens"), "app send " + kToken + "\n");
+  const std::string text = R"({"tokens_file":"tokens"})";
+  std::vector<ConfigProblem> problems;
+  CHECK(readConfig(text, {}, problems, dir.file("")).api.tokensFile == dir.file("tokens"));
+  CHECK(problems.empty());
+  static_cast<void>(readConfig(text, {{"tokens_file", "no-tokens"}}, problems, dir.file("")));
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].what.starts_with("no-tokens: "));
+  CHECK(readConfig("{\"tokens_file\":" + inQuotes(dir.file("tokens")) + "}", {}, problems, "elsewhere").api.tokensFile ==
+        dir.file("tokens"));
+}
+
 TEST_CASE("A host is a name or an address, perhaps with a port, and nothing else") {
   CHECK(hostNameOf("LocalHost:80") == "localhost");
   CHECK(hostNameOf("[::1]:65535") == "[::1]");

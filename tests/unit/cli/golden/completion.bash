@@ -3,7 +3,7 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair serve health backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair init serve health backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
@@ -120,6 +120,8 @@ _ackbox() {
     'repair --prefix') return ;;
     'repair --busy-timeout') return ;;
     'repair --log') words='error warning info debug' ;;
+    'init --folder') compopt -o default; return ;;
+    'init --port') return ;;
     'serve --config') compopt -o default; return ;;
     'serve --listen') return ;;
     'serve --set') return ;;
@@ -177,6 +179,7 @@ _ackbox() {
       vacuum) words='-h --help --json --prefix --busy-timeout --log' ;;
       forget) words='-h --help --json --prefix --busy-timeout --log --yes' ;;
       repair) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;
+      init) words='-h --help --folder --port --json' ;;
       serve) words='-h --help --config --listen --set --check-config' ;;
       health) words='-h --help --url --json --timeout' ;;
       backup) words='-h --help --json --prefix --busy-timeout --overwrite --no-verify' ;;

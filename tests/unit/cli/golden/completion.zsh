@@ -28,6 +28,7 @@ _ackbox() {
     'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
     'forget:Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
     'repair:Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
+    'init:Make what agents on this machine start with\: a configuration, tokens and keys for each; and say what next'
     'serve:Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
     'health:Ask a running serve whether it is ready\: ends with 0 if it is, with 1 if not or without an answer'
     'backup:Copy the file as it is at one instant, beside running agents'
@@ -342,6 +343,14 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '--dry-run[Only say what would be mended]' ;;
+    init)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        '*:NAME:' \
+        '--folder[Where the files are made (default\: this folder)]:PATH:_files' \
+        '--port[The first agent'\''s port; its inbox has the tenth behind it (default 7070)]:PORT:' \
+        '--json[Print the files, one JSON object a line]' ;;
     serve)
       _arguments \
         '-h[Print this help]' \

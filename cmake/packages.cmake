@@ -1,0 +1,36 @@
+# What `scripts/release` puts into packages: `cpack` makes the Debian packages, one for each component.
+#
+# ackbox          the program with its manual page, completions, systemd unit and documentation
+# libackbox-dev   the library (static: before 1.0 its ABI may change with each minor version), headers, CMake, pkg-config
+set(CPACK_PACKAGE_NAME ackbox)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "The ackbox developers <ackbox@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_GENERATOR DEB)
+set(CPACK_COMPONENTS_ALL program development)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME ackbox)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION net)
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
+    "Durable outbox with acknowledgements, for agents in any language
+ The program ackbox delivers messages from a SQLite file over HTTP, in order and once, receives those of others,
+ and shows what is on its way on a page, in figures and on the command line.")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_DEPENDS "adduser")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA
+    "${PROJECT_SOURCE_DIR}/cmake/debian/postinst;${PROJECT_SOURCE_DIR}/cmake/debian/prerm;${PROJECT_SOURCE_DIR}/cmake/debian/postrm")
+
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libackbox-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
+    "Durable outbox with acknowledgements, the C++ library
+ For programs in C++20 that carry their outbox with them: a static library, headers, and files for CMake and
+ pkg-config.")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+    "libboost1.81-dev, libsqlitecpp-dev (>= 3.2), libsqlite3-dev (>= 3.40), libsimdjson-dev (>= 3.0), libssl-dev (>= 3.0)")
+include(CPack)
