@@ -400,6 +400,7 @@ TEST_CASE("Paths in a file begin in its folder, and those of the command line wh
   static_cast<void>(readConfig(text, {{"tokens_file", "no-tokens"}}, problems, dir.file("")));
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].what.starts_with("no-tokens: "));
+  problems.clear();
   CHECK(readConfig("{\"tokens_file\":" + inQuotes(dir.file("tokens")) + "}", {}, problems, "elsewhere").api.tokensFile ==
         dir.file("tokens"));
 }
