@@ -10,6 +10,33 @@
 
 namespace ackbox::reception {
 
+/// What the mark of an inbound frame says: whether it may take effect.
+enum class Admission : std::uint8_t {
+  take,
+  /// It took effect before.
+  duplicate,
+  /// Its predecessor has not been accepted here.
+  outOfSequence,
+  /// Its sender's store was restored from an older copy: a newer epoch was seen.
+  staleEpoch,
+  /// The same: its number belongs to another frame.
+  numberTaken,
+  /// Its id was used before with other data.
+  idConflict,
+  /// Its sender's store was silent for long after another had taken its place: its marks are gone.
+  closedOrigin,
+};
+
+struct AdmissionReply {
+  Admission admission = Admission::take;
+  /// Highest accepted sequence of the session, and, unless the frame is taken, the id of the frame that had it; empty:
+  /// not known.
+  std::uint64_t accepted = 0;
+  std::string acceptedId = {};
+  /// The frame is taken but its number leaves a gap: this many of the sender's messages were given up.
+  std::uint64_t gap = 0;
+};
+
 /// The key of a row of the inbox.
 using FrameKey = std::int64_t;
 /// Numbers are given once.

@@ -12,6 +12,7 @@
 #include "ackbox/inbox.hpp"
 #include "ackbox/sender.hpp"
 #include "delivery/types.hpp"
+#include "reception/types.hpp"
 
 // The values that go through the seam: what any store is asked and answers.
 
@@ -151,22 +152,8 @@ struct InboundIdentity {
   std::uint64_t digest = 0;
 };
 
-/// Whether an inbound frame may take effect.
-enum class Admission : std::uint8_t {
-  take,
-  /// It took effect before.
-  duplicate,
-  /// Its predecessor has not been accepted here.
-  outOfSequence,
-  /// Its sender's store was restored from an older copy: a newer epoch was seen.
-  staleEpoch,
-  /// The same: its number belongs to another frame.
-  numberTaken,
-  /// Its id was used before with other data.
-  idConflict,
-  /// Its sender's store was silent for long after another had taken its place: its marks are gone.
-  closedOrigin,
-};
+using reception::Admission;
+using reception::AdmissionReply;
 
 /// How far `InboundMarks::forgetSender` has come: a table, and in it the key of the row looked at last, or one between
 /// that and the next. The other members are empty.
@@ -192,16 +179,6 @@ struct MarkLife {
   std::chrono::milliseconds most;
   /// After which a sender's store that another has taken the place of is closed; 0: never.
   std::chrono::milliseconds silence{0};
-};
-
-struct AdmissionReply {
-  Admission admission = Admission::take;
-  /// Highest accepted sequence of the session, and, unless the frame is taken, the id of the frame that had it; empty:
-  /// not known.
-  std::uint64_t accepted = 0;
-  std::string acceptedId = {};
-  /// The frame is taken but its number leaves a gap: this many of the sender's messages were given up.
-  std::uint64_t gap = 0;
 };
 
 /// A message that was acknowledged by its id.

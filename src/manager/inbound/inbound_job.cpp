@@ -5,7 +5,6 @@
 
 #include "ackbox/error.hpp"
 #include "manager/inbound/inbound_scope.hpp"
-#include "protocol/ack_document.hpp"
 #include "protocol/agenium.hpp"
 #include "store/application_lines.hpp"
 #include "store/digest.hpp"
@@ -13,20 +12,6 @@
 
 namespace ackbox::manager {
 namespace {
-
-FrameResult resultOf(Outcome outcome, std::string code, std::string detail) {
-  FrameResult result;
-  result.outcome = outcome;
-  result.code = std::move(code);
-  result.detail = std::move(detail);
-  return result;
-}
-
-FrameResult held(const char* why) {
-  FrameResult result = resultOf(Outcome::nack, "held", why);
-  result.held = true;
-  return result;
-}
 
 // The frame's own attribute is where it began; the header is the hop that brought it. CloudEvents wants the two to be
 // the same where there is one hop, so a frame without its own began there.
@@ -80,12 +65,9 @@ InboundJob::InboundJob(Context context, InboundRequest request, protocol::Decode
 }
 
 void InboundJob::run(store::Store& store) {
+  reception::RequestAdmission admission({context_.outbox.agent, static_cast<bool>(context_.limits.deferred.handler)});
   results_.clear();
   results_.reserve(decoded_.frames.size());
-  sessions_.clear();
-  places_.clear();
-  stoppedSessions_.clear();
-  repeatedSessions_.clear();
   marks_ = 0;
   deferrals_ = 0;
   gaps_.clear();
@@ -95,166 +77,152 @@ void InboundJob::run(store::Store& store) {
   storeId_ = store.origin();
   storeEpoch_ = store.epoch();
   for (std::size_t index = 0; index < decoded_.frames.size(); ++index) {
-    results_.push_back(decide(store, index));
-    const InboundFrame& frame = decoded_.frames[index].frame;
-    noteAway(frame, results_.back());
-    // What was deferred counts as accepted: the next one is kept behind it.
-    const Outcome outcome = results_.back().outcome;
-    if (outcome != Outcome::ack && outcome != Outcome::defer && frame.sequence != 0) {
-      stoppedSessions_.insert(nameOf(frame));
-    }
+    results_.push_back(process(store, admission, index));
   }
+  readSessions(store, admission.reached());
   // Twice as fast as marks are made, so that expired ones go without ever costing a pause.
   if (marks_ > 0) {
     store.inboundMarks().purge(2 * marks_);
   }
 }
 
-// Its sender cannot see for itself why an outcome does not come.
-void InboundJob::noteAway(const InboundFrame& frame, FrameResult& result) const {
-  if (result.outcome != Outcome::defer || !context_.limits.deferred.applications) {
-    return;
+FrameResult InboundJob::process(store::Store& store, reception::RequestAdmission& admission, std::size_t index) {
+  const protocol::DecodedFrame& decoded = decoded_.frames[index];
+  Work work{.frame = decoded.frame, .index = index, .identity = identityOf(decoded.frame, digests_[index])};
+  work.known.now = context_.outbox.clock->wallNow();
+  work.known.refusal = decoded.refusal ? &*decoded.refusal : nullptr;
+  work.known.isAckEvent = decoded.frame.type == protocol::kAckEventType;
+  work.known.hasEndedTransaction = offenders_.contains(index);
+  reception::Decision decision = admission.next(work.frame, work.known);
+  while (findOut(store, decision.step, work)) {
+    decision = admission.next(work.frame, work.known);
   }
-  const auto applications = context_.limits.deferred.applications();
-  const Application* const known = applications ? store::applicationOf(*applications, frame.type) : nullptr;
-  if (known != nullptr && known->awaySince) {
-    const auto time =
-        std::chrono::duration_cast<std::chrono::milliseconds>(context_.outbox.clock->wallNow() - *known->awaySince);
-    result.unattended = std::max(time, std::chrono::milliseconds(0));
+  FrameResult result = perform(store, decision, work);
+  admission.end(work.frame, work.known, decision.step, result.outcome);
+  if (result.outcome == Outcome::defer) {
+    result.unattended = reception::unattendedFor(awaySince(work.frame), context_.outbox.clock->wallNow());
   }
+  return result;
 }
 
-FrameResult InboundJob::decide(store::Store& store, std::size_t index) {
-  const protocol::DecodedFrame& decoded = decoded_.frames[index];
-  if (decoded.refusal) {
-    return *decoded.refusal;
-  }
-  const InboundFrame& frame = decoded.frame;
-  if (frame.sequence != 0 && stoppedSessions_.contains(nameOf(frame))) {
-    return held("an earlier frame of this session was not taken");
-  }
-  if (!frame.audience.empty() && frame.audience != context_.outbox.agent) {
-    return resultOf(Outcome::term, "wrong-audience",
-                    "the frame is for '" + frame.audience + "', and this agent is '" + context_.outbox.agent + "'");
-  }
-  const store::InboundIdentity identity = identityOf(frame, digests_[index]);
-  store::AdmissionReply admission = store.inboundMarks().admit(identity);
-  if (admission.admission == store::Admission::duplicate) {
-    admission.admission = store.inbox().takesAnew(identity) ? store::Admission::take : store.inbox().compare(identity);
-  } else if (admission.admission == store::Admission::take && frame.sequence == 0 && store.inbox().waits(identity)) {
-    admission.admission = store::Admission::duplicate;
-  }
-  switch (admission.admission) {
-    case store::Admission::duplicate:
-      if (frame.sequence != 0) {
-        repeatedSessions_.insert(nameOf(frame));
-      }
-      noteProgress(store, frame, admission.accepted, admission.acceptedId);
-      return repeat(store, identity);
-    case store::Admission::outOfSequence:
-      noteProgress(store, frame, admission.accepted, admission.acceptedId);
-      return resultOf(Outcome::nack, "out-of-sequence",
-                      "accepted " + std::to_string(admission.accepted) + " of this session so far");
-    case store::Admission::staleEpoch:
-      store.inboundMarks().countRefused(admission.admission);
-      return resultOf(Outcome::term, "stale-epoch",
-                      "a newer epoch of this store was seen: it was restored from a copy");
-    case store::Admission::numberTaken:
-      store.inboundMarks().countRefused(admission.admission);
-      noteProgress(store, frame, admission.accepted, admission.acceptedId);
-      return resultOf(Outcome::term, "stale-epoch",
-                      "this number was another frame's: the store was restored from a copy");
-    case store::Admission::closedOrigin:
-      store.inboundMarks().countRefused(admission.admission);
-      return resultOf(Outcome::term, "closed-origin",
-                      "this store was silent for so long, and another in its place, that its marks were taken away: "
-                      "enqueue anew, or have the receiver forget this store");
-    case store::Admission::idConflict:
-      store.inboundMarks().countRefused(admission.admission);
-      return resultOf(Outcome::term, "id-conflict", "this id came before with another type or other data");
-    case store::Admission::take:
-      // What was accepted last may be another file's of the same name. The sender is to see it before it is passed.
-      if (frame.previousSequence < admission.accepted && repeatedSessions_.contains(nameOf(frame))) {
-        return held("it follows repeated frames, and not the one that was accepted last");
-      }
+bool InboundJob::findOut(store::Store& store, reception::Step step, Work& work) {
+  using reception::Step;
+  const store::InboundIdentity& identity = work.identity;
+  switch (step) {
+    case Step::readMark:
+      work.known.mark = store.inboundMarks().admit(identity);
+      return true;
+    case Step::compareWaiting:
+      work.known.inInbox = store.inbox().takesAnew(identity) ? store::Admission::take : store.inbox().compare(identity);
+      return true;
+    case Step::findWaiting:
+      work.known.inInbox = store.inbox().waits(identity) ? store::Admission::duplicate : store::Admission::take;
+      return true;
+    case Step::checkLimits:
+      work.known.sender = noteLimit(work.frame, store.inboundMarks().limitReached(identity, context_.limits.limits));
+      return true;
+    case Step::readAckEvent:
+      work.named = protocol::readAckEvent(work.frame.data);
+      work.known.isReadable = work.named.has_value();
+      return true;
+    case Step::checkType:
+      work.known.isAlwaysDeferred = isAlwaysDeferred(work.frame);
+      return true;
+    case Step::findEarlier:
+      work.known.isBehindWaiting = firstWaiting(store, work.frame).has_value();
+      return true;
+    case Step::callHandler:
+      work.answer = call(store, work.index);
+      work.known.handled = work.answer.outcome;
+      return true;
+    case Step::checkRoom:
+      work.known.inbox = noteLimit(work.frame, store.inbox().limitReached(work.frame, context_.limits));
+      return true;
+    case Step::refuse:
+    case Step::repeat:
+    case Step::applyAckEvent:
+    case Step::keep:
+    case Step::answer:
       break;
   }
-  // After the duplicate check: what took effect in time stays acknowledged however late it is repeated.
-  if (frame.expiresAt && *frame.expiresAt <= context_.outbox.clock->wallNow()) {
-    return resultOf(Outcome::term, "expired", "the frame's expirytime has passed");
-  }
-  if (const auto limit = store.inboundMarks().limitReached(identity, context_.limits.limits)) {
-    limitsReached_.push_back({frame.source, *limit});
-    // The sender has no business with the sum over all.
-    const InboundLimit named = *limit == InboundLimit::totalBytes ? InboundLimit::bytes : *limit;
-    return overLimit("limit-" + std::string(toString(named)),
-                     "the receiver keeps as many " + std::string(toString(named)) +
-                         " of this sender as its InboundLimits allow: raise the limit there, or forget what is not "
-                         "needed any more");
-  }
-  return take(store, index, identity, admission.gap);
+  return false;
 }
 
-// The sender waits for long: a person has to do something, or marks have to expire.
-FrameResult InboundJob::overLimit(std::string code, std::string detail) {
-  constexpr std::chrono::minutes kPause{1};
-  FrameResult result = resultOf(Outcome::nack, std::move(code), std::move(detail));
-  result.retryAfter = kPause;
+FrameResult InboundJob::perform(store::Store& store, reception::Decision& decision, Work& work) {
+  using reception::Step;
+  FrameResult result;
+  if (decision.step == Step::refuse) {
+    if (decision.counted) {
+      store.inboundMarks().countRefused(*decision.counted);
+    }
+    return std::move(decision.result);
+  }
+  if (decision.step == Step::repeat) {
+    return repeat(store, work.identity);
+  }
+  if (decision.step == Step::answer) {
+    std::string_view leftOut;
+    result = toFrameResult(std::move(work.answer), &leftOut);
+    if (!leftOut.empty()) {
+      resultsLeftOut_.emplace_back(work.index, leftOut);
+    }
+    if (result.outcome != Outcome::ack) {
+      return result;
+    }
+    store.inboundMarks().markProcessed(work.identity, work.known.mark->gap, markLife());
+  } else if (decision.step == Step::applyAckEvent) {
+    applyAckEvent(store, work);
+    store.inboundMarks().markAccepted(work.identity, work.known.mark->gap, markLife());
+    result.outcome = Outcome::ack;
+  } else {
+    // Without its handler it was not seen: it waits behind another one.
+    store.inbox().add(work.frame, work.known.handled || work.known.isAlwaysDeferred.value_or(false));
+    store.inboundMarks().markAccepted(work.identity, work.known.mark->gap, markLife());
+    ++deferrals_;
+    result.outcome = Outcome::defer;
+  }
+  noteTaken(work);
   return result;
 }
 
 // A sender that asks again after its ACK deadline gets what is known of its frame by then.
 FrameResult InboundJob::repeat(store::Store& store, const store::InboundIdentity& identity) {
   store.inboundMarks().countDuplicate();
-  FrameResult result = store.inbox().resultOf(identity).value_or(resultOf(Outcome::ack, {}, {}));
+  FrameResult plain;
+  plain.outcome = Outcome::ack;
+  FrameResult result = store.inbox().resultOf(identity).value_or(std::move(plain));
   result.duplicate = true;
   return result;
 }
 
-FrameResult InboundJob::take(store::Store& store, std::size_t index, const store::InboundIdentity& identity,
-                             std::uint64_t gap) {
-  const InboundFrame& frame = decoded_.frames[index].frame;
-  if (offenders_.contains(index)) {
-    return resultOf(Outcome::nack, "handler-error", "the handler failed");
+void InboundJob::noteTaken(const Work& work) {
+  const InboundFrame& frame = work.frame;
+  marks_ += frame.sequence == 0 ? 1 : 0;
+  if (const std::uint64_t gap = work.known.mark->gap; gap > 0) {
+    gaps_.push_back({frame.source, frame.session, frame.sequence - gap, frame.sequence - 1});
   }
-  FrameResult result;
-  if (frame.type == protocol::kAckEventType) {
-    result = takeAckEvent(store, identity, gap, frame);
-  } else if (isAlwaysDeferred(frame)) {
-    result = keepForLater(store, identity, gap, frame, true);
-  } else if (frame.sequence != 0 && store.inbox().size() > 0 && store.inbox().firstWaiting(frame)) {
-    result = keepForLater(store, identity, gap, frame, false);
-  } else {
-    HandlerResult answer = call(store, index);
-    if (answer.outcome == Outcome::defer && !context_.limits.deferred.handler) {
-      answer = HandlerResult::notNow("this handler cannot defer: set InboundOptions::deferred.handler");
-    }
-    if (answer.outcome == Outcome::defer) {
-      result = keepForLater(store, identity, gap, frame, true);
-    } else {
-      std::string_view leftOut;
-      result = toFrameResult(std::move(answer), &leftOut);
-      if (!leftOut.empty()) {
-        resultsLeftOut_.emplace_back(index, leftOut);
-      }
-      if (result.outcome == Outcome::ack) {
-        store.inboundMarks().markProcessed(identity, gap, markLife());
-      }
-    }
+}
+
+reception::LimitCheck InboundJob::noteLimit(const InboundFrame& frame, std::optional<InboundLimit> reached) {
+  if (reached) {
+    limitsReached_.push_back({frame.source, *reached});
   }
-  if (result.outcome == Outcome::ack || result.outcome == Outcome::defer) {
-    marks_ += frame.sequence == 0 ? 1 : 0;
-    if (gap > 0) {
-      gaps_.push_back({frame.source, frame.session, frame.sequence - gap, frame.sequence - 1});
-    }
-    noteProgress(store, frame, frame.sequence, frame.id);
-  }
-  return result;
+  return {reached};
+}
+
+std::optional<std::uint64_t> InboundJob::firstWaiting(store::Store& store, const InboundFrame& frame) {
+  return store.inbox().size() > 0 ? store.inbox().firstWaiting(frame) : std::nullopt;
+}
+
+std::optional<WallTime> InboundJob::awaySince(const InboundFrame& frame) const {
+  const auto applications = context_.limits.deferred.applications ? context_.limits.deferred.applications() : nullptr;
+  const Application* const known = applications ? store::applicationOf(*applications, frame.type) : nullptr;
+  return known == nullptr ? std::nullopt : known->awaySince;
 }
 
 bool InboundJob::isAlwaysDeferred(const InboundFrame& frame) const {
   const DeferredOptions& deferred = context_.limits.deferred;
-  if (!deferred.handler || !deferred.always || !deferred.always(frame.type)) {
+  if (!deferred.always || !deferred.always(frame.type)) {
     return false;
   }
   // As if it had been asked.
@@ -280,34 +248,15 @@ HandlerResult InboundJob::call(store::Store& store, std::size_t index) {
 // An ACK event is answered inline, and never acknowledged by an event itself. Results for unknown or settled messages
 // change nothing, and those from the wrong peer are counted: a refusal of the frame would only fill its sender's dead
 // letters.
-FrameResult InboundJob::takeAckEvent(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
-                                     const InboundFrame& frame) {
-  std::optional<std::vector<protocol::NamedResult>> results = protocol::readAckEvent(frame.data);
-  if (!results) {
-    return resultOf(Outcome::term, "malformed", "data must be {\"results\":[...]} with 1 to 256 results");
-  }
+void InboundJob::applyAckEvent(store::Store& store, Work& work) {
+  const InboundFrame& frame = work.frame;
   // An anonymous sender is no peer that a message was addressed to.
   const std::string_view author = context_.mayAcknowledge ? std::string_view(frame.source) : std::string_view();
-  for (protocol::NamedResult& named : *results) {
+  for (protocol::NamedResult& named : *work.named) {
     ackEvents_.emplace_back(
         store.settles().applyAckEvent(author, named.id, named.sequence, named.result, frame.origin, named.time),
         std::move(named.result));
   }
-  store.inboundMarks().markAccepted(identity, gap, markLife());
-  return resultOf(Outcome::ack, {}, {});
-}
-
-FrameResult InboundJob::keepForLater(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
-                                     const InboundFrame& frame, bool deferredByHandler) {
-  if (const auto limit = store.inbox().limitReached(frame, context_.limits)) {
-    limitsReached_.push_back({frame.source, *limit});
-    return resultOf(Outcome::nack, "inbox-full",
-                    "too many deferred frames of this sender wait at the receiver: DeferredOptions limits them");
-  }
-  store.inbox().add(frame, deferredByHandler);
-  store.inboundMarks().markAccepted(identity, gap, markLife());
-  ++deferrals_;
-  return resultOf(Outcome::defer, {}, {});
 }
 
 store::MarkLife InboundJob::markLife() const {
@@ -315,22 +264,14 @@ store::MarkLife InboundJob::markLife() const {
           context_.limits.limits.originRetention};
 }
 
-void InboundJob::noteProgress(store::Store& store, const InboundFrame& frame, std::uint64_t accepted,
-                              const std::string& acceptedId) {
-  if (frame.sequence == 0) {
-    return;
+void InboundJob::readSessions(store::Store& store, std::span<const reception::SessionReach> reached) {
+  sessions_.clear();
+  const bool hasOneStore = std::ranges::all_of(
+      reached, [&](const auto& session) { return session.frame->origin == reached.front().frame->origin; });
+  for (const reception::SessionReach& session : reached) {
+    sessions_.push_back({session.frame->session, session.accepted, session.settled(firstWaiting(store, *session.frame)),
+                         hasOneStore ? std::string() : session.frame->origin, session.acceptedId});
   }
-  const auto [place, isNew] = places_.try_emplace(nameOf(frame), sessions_.size());
-  if (isNew) {
-    sessions_.push_back({frame.session, accepted, accepted, {}, acceptedId});
-  }
-  protocol::SessionProgress& session = sessions_[place->second];
-  if (accepted > session.accepted) {
-    session.accepted = accepted;
-    session.acceptedId = acceptedId;
-  }
-  const auto waiting = store.inbox().size() > 0 ? store.inbox().firstWaiting(frame) : std::nullopt;
-  session.settled = waiting ? *waiting - 1 : session.accepted;
 }
 
 // After the commit: reports to the application, to the outbox's run and to the inbox's.
@@ -358,18 +299,6 @@ void InboundJob::report() const {
   }
 }
 
-InboundJob::SessionName InboundJob::nameOf(const InboundFrame& frame) {
-  return {frame.session, frame.source, frame.origin};
-}
-
-void InboundJob::nameStores() {
-  const bool hasOneStore = std::ranges::all_of(
-      places_, [&](const auto& place) { return place.first.origin == places_.begin()->first.origin; });
-  for (const auto& [name, place] : places_) {
-    sessions_[place].origin = hasOneStore ? std::string_view() : name.origin;
-  }
-}
-
 InboundResponse InboundJob::answer(const std::error_code& error) {
   if (error) {
     return protocol::unavailable(error == Errc::diskFull, "nothing was stored; try again");
@@ -377,7 +306,6 @@ InboundResponse InboundJob::answer(const std::error_code& error) {
   if (decoded_.isAgenium) {
     return protocol::encodeAgeniumAnswer(results_.front());
   }
-  nameStores();
   std::vector<std::string_view> ids;
   ids.reserve(decoded_.frames.size());
   for (const protocol::DecodedFrame& frame : decoded_.frames) {

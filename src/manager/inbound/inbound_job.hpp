@@ -3,8 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +16,9 @@
 #include "ackbox/inbound_request.hpp"
 #include "ackbox/options.hpp"
 #include "manager/log/tracer.hpp"
+#include "protocol/ack_document.hpp"
 #include "protocol/wire.hpp"
+#include "reception/admission.hpp"
 #include "store/store.hpp"
 #include "store/writer.hpp"
 
@@ -55,33 +58,32 @@ public:
   void done(const std::error_code& error) noexcept override;
 
 private:
-  /// A sender's store is named by that sender: both must agree for two frames to be of one session. The request holds
-  /// the texts.
-  struct SessionName {
-    std::string_view session;
-    std::string_view source;
-    std::string_view origin;
-    auto operator<=>(const SessionName&) const = default;  // NOLINT(modernize-use-nullptr): version 14 misreads it
+  /// One frame while it is decided on.
+  struct Work {
+    const InboundFrame& frame;
+    std::size_t index = 0;
+    store::InboundIdentity identity;
+    reception::Known known = {};
+    HandlerResult answer = {};
+    std::optional<std::vector<protocol::NamedResult>> named = {};
   };
 
-  /// Says of a deferred frame that its application is away.
-  void noteAway(const InboundFrame& frame, FrameResult& result) const;
-  FrameResult decide(store::Store& store, std::size_t index);
-  FrameResult take(store::Store& store, std::size_t index, const store::InboundIdentity& identity, std::uint64_t gap);
-  static FrameResult overLimit(std::string code, std::string detail);
-  FrameResult repeat(store::Store& store, const store::InboundIdentity& identity);
-  [[nodiscard]] bool isAlwaysDeferred(const InboundFrame& frame) const;
+  FrameResult process(store::Store& store, reception::RequestAdmission& admission, std::size_t index);
+  /// Adds to `work.known` what the step asks for. False: the step says what becomes of the frame.
+  bool findOut(store::Store& store, reception::Step step, Work& work);
+  FrameResult perform(store::Store& store, reception::Decision& decision, Work& work);
+  static FrameResult repeat(store::Store& store, const store::InboundIdentity& identity);
   HandlerResult call(store::Store& store, std::size_t index);
-  FrameResult takeAckEvent(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
-                           const InboundFrame& frame);
-  FrameResult keepForLater(store::Store& store, const store::InboundIdentity& identity, std::uint64_t gap,
-                           const InboundFrame& frame, bool deferredByHandler);
+  void applyAckEvent(store::Store& store, Work& work);
+  void noteTaken(const Work& work);
+  reception::LimitCheck noteLimit(const InboundFrame& frame, std::optional<InboundLimit> reached);
+  /// The lowest number of the frame's session that waits.
+  static std::optional<std::uint64_t> firstWaiting(store::Store& store, const InboundFrame& frame);
+  [[nodiscard]] std::optional<WallTime> awaySince(const InboundFrame& frame) const;
+  [[nodiscard]] bool isAlwaysDeferred(const InboundFrame& frame) const;
   [[nodiscard]] store::MarkLife markLife() const;
+  void readSessions(store::Store& store, std::span<const reception::SessionReach> reached);
   [[nodiscard]] InboundResponse answer(const std::error_code& error);
-  static SessionName nameOf(const InboundFrame& frame);
-  void nameStores();
-  void noteProgress(store::Store& store, const InboundFrame& frame, std::uint64_t accepted,
-                    const std::string& acceptedId);
   void report() const;
 
   const Context context_;
@@ -98,11 +100,6 @@ private:
   // The outcome of the last run.
   std::vector<FrameResult> results_;
   std::vector<protocol::SessionProgress> sessions_;
-  // Where a session stands among them.
-  std::map<SessionName, std::size_t> places_;
-  std::set<SessionName> stoppedSessions_;
-  // Sessions in which this request has repeated what was accepted before.
-  std::set<SessionName> repeatedSessions_;
   std::size_t marks_ = 0;
   std::size_t deferrals_ = 0;
   std::vector<InboundGap> gaps_;

@@ -37,14 +37,15 @@ const std::vector<Layer>& layers() {
       // SQLite itself: nothing here knows a table of the outbox.
       {"src/sqlite/", {"ackbox/", "base/", "sqlite/"}, {"SQLiteCpp/", "sqlite3.h"}},
       {"src/store/sqlite/",
-       {"ackbox/", "base/", "sqlite/", "store/", "delivery/types.hpp", "delivery/transition.hpp"},
+       {"ackbox/", "base/", "sqlite/", "store/", "delivery/types.hpp", "delivery/transition.hpp",
+        "reception/types.hpp"},
        {"SQLiteCpp/", "sqlite3.h"}},
       // The seam: what any store can serve. The writer knows of SQLite only how its failures are read.
       {"src/store/writer.cpp", {"ackbox/", "sqlite/statement.hpp", "store/writer.hpp", "store/store.hpp"}, {}},
       {"src/store/",
        {"ackbox/", "base/", "store/application_lines.hpp", "store/digest.hpp", "store/latency_window.hpp",
         "store/reader.hpp", "store/store.hpp", "store/types.hpp", "store/writer.hpp", "delivery/types.hpp",
-        "delivery/transition.hpp"},
+        "delivery/transition.hpp", "reception/types.hpp"},
        {}},
       {"src/transport/",
        {"ackbox/", "base/", "transport/", "protocol/"},
