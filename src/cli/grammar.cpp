@@ -313,7 +313,8 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
 
 void addDaemon(CLI::App& app, Arguments& arguments) {
   CLI::App& init = *app.add_subcommand(
-      "init", "Make what agents on this machine start with: a configuration, tokens and keys for each; and say what next");
+      "init",
+      "Make what agents on this machine start with: a configuration, tokens and keys for each; and say what next");
   init.add_option("NAME", arguments.names, "The agents, each a peer of the others")->required()->type_name("");
   addPath(init, "--folder", arguments.folder, "Where the files are made (default: this folder)")->type_name("PATH");
   init.add_option("--port", arguments.port, "The first agent's port; its inbox has the tenth behind it (default 7070)")

@@ -106,14 +106,13 @@ std::string configOf(const Agent& agent, const std::vector<Agent>& all) {
       senders.push_back(Json{{"agents", Json::array({other.uri()})}, {"secrets_file", keyName(agent, other)}});
     }
   }
-  const Json config{{"agent", agent.uri()},
-                    {"listen", agent.address()},
-                    {"tokens_file", agent.tokens()},
-                    {"peers", peers},
-                    {"inbox", Json{{"listen", agent.inboxAddress()},
-                                   {"path", "/inbox"},
-                                   {"peers", senders},
-                                   {"pull", Json::array({"*"})}}}};
+  const Json config{
+      {"agent", agent.uri()},
+      {"listen", agent.address()},
+      {"tokens_file", agent.tokens()},
+      {"peers", peers},
+      {"inbox",
+       Json{{"listen", agent.inboxAddress()}, {"path", "/inbox"}, {"peers", senders}, {"pull", Json::array({"*"})}}}};
   return config.dump(2) + "\n";
 }
 

@@ -65,8 +65,7 @@ Config readArguments(const Arguments& arguments, std::vector<ConfigProblem>& pro
     }
   }
   const std::vector<ConfigOverride> overrides = overridesOf(arguments, problems);
-  return problems.empty() ? readConfig(file.text, overrides, problems, arguments.config.parent_path())
-                          : Config();
+  return problems.empty() ? readConfig(file.text, overrides, problems, arguments.config.parent_path()) : Config();
 }
 
 int reportProblems(Console& console, const Arguments& arguments, const std::vector<ConfigProblem>& problems) {

@@ -43,7 +43,7 @@ constexpr std::chrono::seconds kHandlingTimeout{60};
 // The sender keeps such frames; an application for them may be configured by then.
 constexpr std::chrono::minutes kUnknownTypePause{1};
 // A sender may name as many as it likes.
-constexpr std::size_t kUnwantedTypesMax = 64;
+constexpr std::size_t kLoggedTypesMax = 64;
 // In the hands of streams.
 constexpr std::uint32_t kPulledFramesMax = 1'024;
 constexpr std::size_t kCookieNameBytes = 4;
@@ -371,7 +371,7 @@ private:
 
   /// A frame of a type that no application takes. Called on the store's thread.
   HandlerResult refuse(const std::string& type) {
-    if (unwantedTypes_.size() < kUnwantedTypesMax && unwantedTypes_.insert(type).second) {
+    if (unwantedTypes_.size() < kLoggedTypesMax && unwantedTypes_.insert(type).second) {
       report(
           LogLevel::warning, "no-application",
           "frames of a type that neither inbox.deliver nor inbox.pull names stay with their senders, which give them "

@@ -95,14 +95,11 @@ std::error_code errorOf(const std::exception_ptr& failure) noexcept {
 std::string expand(std::string_view sql, std::string_view prefix) {
   std::string expanded;
   expanded.reserve(sql.size() + 4 * prefix.size());
-  for (const char character : sql) {
-    if (character == '#') {
-      expanded += prefix;
-    } else {
-      expanded += character;
-    }
+  for (std::size_t mark = sql.find('#'); mark != std::string_view::npos; mark = sql.find('#')) {
+    expanded.append(sql.substr(0, mark)).append(prefix);
+    sql.remove_prefix(mark + 1);
   }
-  return expanded;
+  return expanded.append(sql);
 }
 
 std::string repeated(std::string_view item, std::size_t count) {

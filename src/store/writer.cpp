@@ -24,7 +24,7 @@ struct CommitCounters {
   std::atomic<std::uint64_t> queued{0};
   std::atomic<std::uint64_t> shared{0};
 };
-CommitCounters counters;
+CommitCounters commitTotals;
 
 void countOne(std::atomic<std::uint64_t>& counter) noexcept {
   counter.fetch_add(1, std::memory_order_relaxed);
@@ -85,7 +85,7 @@ bool Writer::help() {
 }
 
 Writer::Totals Writer::totals() noexcept {
-  return {counters.inCallers.load(), counters.queued.load(), counters.shared.load()};
+  return {commitTotals.inCallers.load(), commitTotals.queued.load(), commitTotals.shared.load()};
 }
 
 void Writer::submit(Job& job) noexcept {
@@ -119,7 +119,7 @@ bool Writer::commitHere(Job& job, WhenLocked whenLocked) noexcept {
   Tell tell;
   const bool finished = commitGroup(&job, whenLocked, tell);
   if (finished) {
-    countOne(counters.inCallers);
+    countOne(commitTotals.inCallers);
   }
   endCommit(std::move(tell));
   return finished;
@@ -158,9 +158,9 @@ bool Writer::runOnce() {
 }
 
 void Writer::commitQueued(Job* first) noexcept {
-  countOne(counters.queued);
+  countOne(commitTotals.queued);
   if (first->next_ != nullptr) {
-    countOne(counters.shared);
+    countOne(commitTotals.shared);
   }
   Tell tell;
   commitGroup(first, WhenLocked::wait, tell);

@@ -66,8 +66,8 @@ struct Config {
 
 /// Reads the text of a configuration file, empty for none, and then what the command line says besides; and the files
 /// that these name, as the start will. Adds all that is wrong to `problems`, in the order of the lines; what it returns
-/// is of use only if there is nothing. Makes and binds nothing. `folder`: the file's, where the paths in it begin; those
-/// of the command line begin where the process was started.
+/// is of use only if there is nothing. Makes and binds nothing. `folder`: the file's, where the paths in it begin;
+/// those of the command line begin where the process was started.
 [[nodiscard]] Config readConfig(std::string_view text, const std::vector<ConfigOverride>& overrides,
                                 std::vector<ConfigProblem>& problems, const std::filesystem::path& folder = {});
 

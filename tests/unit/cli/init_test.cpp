@@ -45,13 +45,14 @@ struct InitStage {
   }
 };
 
-TEST_CASE("init makes a configuration and tokens for each agent, and a key for each pair, readable by the owner alone") {
+TEST_CASE(
+    "init makes a configuration and tokens for each agent, and a key for each pair, readable by the owner alone") {
   const InitStage stage;
   const ToolResult made = stage.init({"alice", "bob", "carol"});
   CHECK(made.code == cli::kDone);
   CHECK(namesIn(stage.folder) == std::set<std::string>{"alice.json", "bob.json", "carol.json", "alice.tokens",
-                                                       "bob.tokens", "carol.tokens", "alice-bob.key",
-                                                       "alice-carol.key", "bob-carol.key"});
+                                                       "bob.tokens", "carol.tokens", "alice-bob.key", "alice-carol.key",
+                                                       "bob-carol.key"});
   std::set<std::string> secrets;
   for (const std::string& name : namesIn(stage.folder)) {
     struct stat status {};

@@ -401,8 +401,9 @@ TEST_CASE("Paths in a file begin in its folder, and those of the command line wh
   REQUIRE(problems.size() == 1);
   CHECK(problems[0].what.starts_with("no-tokens: "));
   problems.clear();
-  CHECK(readConfig("{\"tokens_file\":" + inQuotes(dir.file("tokens")) + "}", {}, problems, "elsewhere").api.tokensFile ==
-        dir.file("tokens"));
+  CHECK(
+      readConfig("{\"tokens_file\":" + inQuotes(dir.file("tokens")) + "}", {}, problems, "elsewhere").api.tokensFile ==
+      dir.file("tokens"));
 }
 
 TEST_CASE("A host is a name or an address, perhaps with a port, and nothing else") {
