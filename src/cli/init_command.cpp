@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include <openssl/rand.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -176,7 +177,7 @@ std::string writeAll(const std::vector<NewFile>& files) {
 
 /// As a word of a shell.
 std::string word(const fs::path& path) {
-  const std::string text = path.string();
+  std::string text = path.string();
   if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") ==
       std::string::npos) {
     return text;

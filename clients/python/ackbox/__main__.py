@@ -3,9 +3,10 @@
 import os
 import shutil
 import sys
+from typing import Optional
 
 
-def program():
+def program() -> Optional[str]:
     """The path of the program; `None` if there is none."""
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program", "bin", "ackbox")
     if os.access(own, os.X_OK):
@@ -16,7 +17,7 @@ def program():
     return shutil.which("ackbox", path=os.pathsep.join(one for one in folders if os.path.realpath(one) != here))
 
 
-def main():
+def main() -> int:
     found = program()
     if found is None:
         sys.stderr.write("ackbox: this package has no program for this platform: install ackbox, or its wheel for Linux\n")

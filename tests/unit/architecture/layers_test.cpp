@@ -69,7 +69,7 @@ const std::vector<Layer>& layers() {
       // The program is the tool with the daemon in it.
       {"src/cli/main.cpp", {"ackbox/", "cli/", "serve/command.hpp"}, {}},
       // A user of the public API only.
-      {"src/cli/", {"ackbox/", "cli/"}, {"boost/asio", "boost/system/", "CLI/", "nlohmann/", "SQLiteCpp/"}},
+      {"src/cli/", {"ackbox/", "cli/"}, {"boost/asio", "boost/system/", "CLI/", "nlohmann/", "openssl/", "SQLiteCpp/"}},
   };
   return all;
 }
