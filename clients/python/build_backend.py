@@ -9,6 +9,7 @@ import base64
 import hashlib
 import os
 import re
+import stat
 import sys
 import tarfile
 import zipfile
@@ -79,7 +80,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None, 
     with zipfile.ZipFile(os.path.join(wheel_directory, wheel), "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content, mode in files:
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.external_attr = mode << 16
+            # pip leaves a file executable only where its kind is said.
+            entry.external_attr = (stat.S_IFREG | mode) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
     return wheel
