@@ -275,6 +275,8 @@ TEST_CASE("P13: a result that is not JSON is left out, and the sender and the lo
     bob.post({outbound("s", 1)});
     bob.untilEmpty();
     CHECK(bob.events().at(0)["detail"] == "the handler's result was left out, as it " + why);
+    // The record is written after the commit.
+    bob.until([&bob] { return bob.logged("result-left-out").size() >= 2; });
     const std::scoped_lock lock(bob.logMutex);
     for (const char* type : {"type=quick", "type=slow"}) {
       CHECK(std::ranges::count_if(bob.log, [&](const std::string& line) {

@@ -60,7 +60,8 @@ TEST_CASE("row 19: with a store executor, a whole life of a message starts no th
   while (world.manager->getStats().acked == 0) {
     REQUIRE(world.io.run_one() == 1);
   }
-  CHECK(threads() == before);
+  // Threads of earlier cases may be ending.
+  CHECK(threads() <= before);
   world.manager->stop();
   while (!ended) {
     REQUIRE(world.io.run_one() == 1);
@@ -173,7 +174,7 @@ TEST_CASE("row 19: with a store executor, requests that are refused are counted 
     world.io.poll();
     CHECK(status == 401);
   }
-  CHECK(threads() == before);
+  CHECK(threads() <= before);
   CHECK(world.manager->getStats().refusedUnauthenticated == 3);
 }
 
