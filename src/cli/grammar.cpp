@@ -317,7 +317,7 @@ void addDaemon(CLI::App& app, Arguments& arguments) {
       "Make what agents on this machine start with: a configuration, tokens and keys for each; and say what next");
   init.add_option("NAME", arguments.names, "The agents, each a peer of the others")->required()->type_name("");
   addPath(init, "--folder", arguments.folder, "Where the files are made (default: this folder)")->type_name("PATH");
-  init.add_option("--port", arguments.port, "The first agent's port; its inbox has the tenth behind it (default 7070)")
+  init.add_option("--port", arguments.port, "The first agent's port; its inbox has this port plus 10 (default 7070)")
       ->type_name("PORT");
   init.add_flag("--json", arguments.json, "Print the files, one JSON object a line");
   CLI::App& serve = *app.add_subcommand(

@@ -134,6 +134,16 @@ std::vector<NewFile> filesOf(const std::vector<Agent>& agents, const fs::path& f
   return files;
 }
 
+/// A name that two of the files have, as the keys of a-b with c and of a with b-c; empty: all names differ.
+std::string repeatedName(const std::vector<NewFile>& files) {
+  for (const NewFile& file : files) {
+    if (std::ranges::count(files, file.path, &NewFile::path) > 1) {
+      return file.path.filename().string();
+    }
+  }
+  return {};
+}
+
 /// Empty: it is written.
 std::string write(const NewFile& file) {
   const mode_t mode = file.isSecret ? S_IRUSR | S_IWUSR : S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
@@ -224,6 +234,9 @@ int init(Console& console, const Arguments& arguments) {
     agents.push_back({name, static_cast<std::uint16_t>(arguments.port + agents.size())});
   }
   const std::vector<NewFile> files = filesOf(agents, folder);
+  if (const std::string name = repeatedName(files); !name.empty()) {
+    return console.fail(kUsage, "two keys would have the name " + name + ": choose names without dashes");
+  }
   for (const NewFile& file : files) {
     if (isThere(file.path)) {
       return console.fail(kNothing, file.path.string() + ": is there; nothing was made. Name another --folder");

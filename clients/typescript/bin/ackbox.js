@@ -1,16 +1,19 @@
 #!/usr/bin/env node
-// Runs the program `ackbox` of the platform's package, or the one on the path, with the same arguments.
+// Runs the program `ackbox` of the platform's package with the same arguments.
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
+const platform = `ackbox-${process.platform}-${process.arch}`;
+
+// Not the one on the path: below npx that is this file.
 function program() {
-  const platform = `ackbox-${process.platform}-${process.arch}`;
   try {
     const folder = dirname(createRequire(import.meta.url).resolve(`${platform}/package.json`));
     return join(folder, 'program', 'bin', 'ackbox');
   } catch {
-    return 'ackbox';
+    console.error(`ackbox: the program is in the package ${platform}, which is not installed`);
+    process.exit(127);
   }
 }
 
@@ -19,10 +22,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => child.kill(signal));
 }
 child.on('error', (error) => {
-  console.error(
-    `ackbox: the program cannot be started (${error.message}): install the package ackbox-${process.platform}-` +
-      `${process.arch}, or ackbox itself`,
-  );
+  console.error(`ackbox: the program of the package ${platform} cannot be started: ${error.message}`);
   process.exit(127);
 });
 child.on('exit', (code, signal) => {

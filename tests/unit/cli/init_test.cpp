@@ -80,6 +80,7 @@ TEST_CASE("init makes nothing where one of its files is there, or a name or a po
                                              {"alice", "../bob"},
                                              {"alice", ".bob"},
                                              {"alice", ""},
+                                             {"a", "b-c", "a-b", "c"},
                                              {"alice", std::string(65, 'b')},
                                              {"alice", "bob", "--port", "0"},
                                              {"alice", "bob", "--port", "65525"},

@@ -231,7 +231,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from repair' -l dry-run -d 'Only s
 complete -c ackbox -n __fish_use_subcommand -a init -d 'Make what agents on this machine start with: a configuration, tokens and keys for each; and say what next'
 complete -c ackbox -n '__fish_seen_subcommand_from init' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from init' -l folder -d 'Where the files are made (default: this folder)' -rF
-complete -c ackbox -n '__fish_seen_subcommand_from init' -l port -d 'The first agent'\''s port; its inbox has the tenth behind it (default 7070)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from init' -l port -d 'The first agent'\''s port; its inbox has this port plus 10 (default 7070)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from init' -l json -d 'Print the files, one JSON object a line'
 complete -c ackbox -n __fish_use_subcommand -a serve -d 'Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -F

@@ -349,7 +349,7 @@ _ackbox() {
         '--help[Print this help]' \
         '*:NAME:' \
         '--folder[Where the files are made (default\: this folder)]:PATH:_files' \
-        '--port[The first agent'\''s port; its inbox has the tenth behind it (default 7070)]:PORT:' \
+        '--port[The first agent'\''s port; its inbox has this port plus 10 (default 7070)]:PORT:' \
         '--json[Print the files, one JSON object a line]' ;;
     serve)
       _arguments \
