@@ -59,17 +59,21 @@ std::optional<Admission> admissionOf(const Known& known) {
 
 }  // namespace
 
-Decision RequestAdmission::next(const InboundFrame& frame, const Known& known) const {
+void RequestAdmission::begin(const InboundFrame& frame) {
+  frame_ = &frame;
+  session_ = frame.sequence == 0 ? &none_ : &sessions_[{frame.session, frame.source, frame.origin}];
+}
+
+Decision RequestAdmission::next(const Known& known) const {
   if (known.refusal != nullptr) {
     return {.step = Step::refuse, .result = *known.refusal};
   }
-  const Session session = sessionOf(frame);
-  if (session.isStopped) {
+  if (session_->isStopped) {
     return hold("an earlier frame of this session was not taken");
   }
-  if (!frame.audience.empty() && frame.audience != rules_.agent) {
+  if (const std::string& audience = frame_->audience; !audience.empty() && audience != rules_.agent) {
     return refuse(Outcome::term, "wrong-audience",
-                  "the frame is for '" + frame.audience + "', and this agent is '" + std::string(rules_.agent) + "'");
+                  "the frame is for '" + audience + "', and this agent is '" + std::string(rules_.agent) + "'");
   }
   if (!known.mark) {
     return {.step = Step::readMark};
@@ -77,13 +81,13 @@ Decision RequestAdmission::next(const InboundFrame& frame, const Known& known) c
   if (!known.inInbox && known.mark->admission == Admission::duplicate) {
     return {.step = Step::compareWaiting};
   }
-  if (!known.inInbox && known.mark->admission == Admission::take && frame.sequence == 0) {
+  if (!known.inInbox && known.mark->admission == Admission::take && frame_->sequence == 0) {
     return {.step = Step::findWaiting};
   }
-  return judgeMark(frame, session, known);
+  return judgeMark(known);
 }
 
-Decision RequestAdmission::judgeMark(const InboundFrame& frame, const Session& session, const Known& known) const {
+Decision RequestAdmission::judgeMark(const Known& known) const {
   const Admission admission = *admissionOf(known);
   switch (admission) {
     case Admission::duplicate:
@@ -106,18 +110,18 @@ Decision RequestAdmission::judgeMark(const InboundFrame& frame, const Session& s
       return refuseCounted(admission, "id-conflict", "this id came before with another type or other data");
     case Admission::take:
       // What was accepted last may be another file's of the same name. The sender is to see it before it is passed.
-      if (frame.previousSequence < known.mark->accepted && session.isRepeated) {
+      if (frame_->previousSequence < known.mark->accepted && session_->isRepeated) {
         return hold("it follows repeated frames, and not the one that was accepted last");
       }
-      return takeNew(frame, session, known);
+      return takeNew(known);
   }
   delivery::check(false, "a mark says what a frame is");
   return {};
 }
 
-Decision RequestAdmission::takeNew(const InboundFrame& frame, const Session& session, const Known& known) const {
+Decision RequestAdmission::takeNew(const Known& known) const {
   // After the duplicate check: what took effect in time stays acknowledged however late it is repeated.
-  if (frame.expiresAt && *frame.expiresAt <= known.now) {
+  if (frame_->expiresAt && *frame_->expiresAt <= known.now) {
     return refuse(Outcome::term, "expired", "the frame's expirytime has passed");
   }
   if (!known.sender) {
@@ -140,10 +144,10 @@ Decision RequestAdmission::takeNew(const InboundFrame& frame, const Session& ses
   if (rules_.canDefer && !known.isAlwaysDeferred) {
     return {.step = Step::checkType};
   }
-  if (known.isAlwaysDeferred.value_or(false) || session.hasWaiting || known.isBehindWaiting.value_or(false)) {
+  if (known.isAlwaysDeferred.value_or(false) || session_->hasWaiting || known.isBehindWaiting.value_or(false)) {
     return keep(known);
   }
-  if (frame.sequence != 0 && !known.isBehindWaiting) {
+  if (frame_->sequence != 0 && !known.isBehindWaiting) {
     return {.step = Step::findEarlier};
   }
   if (!known.handled) {
@@ -157,41 +161,33 @@ Decision RequestAdmission::takeNew(const InboundFrame& frame, const Session& ses
              : refuse(Outcome::nack, "not-now", "this handler cannot defer: set InboundOptions::deferred.handler");
 }
 
-void RequestAdmission::end(const InboundFrame& frame, const Known& known, Step step, Outcome outcome) {
-  if (frame.sequence == 0) {
+void RequestAdmission::end(const Known& known, Step step, Outcome outcome) {
+  if (frame_->sequence == 0) {
     return;
   }
-  Session& session = sessions_[{frame.session, frame.source, frame.origin}];
   // What was deferred counts as accepted: the next one is kept behind it.
   const bool isTaken = outcome == Outcome::ack || outcome == Outcome::defer;
-  session.isStopped = session.isStopped || !isTaken;
-  session.isRepeated = session.isRepeated || step == Step::repeat;
-  session.hasWaiting = session.hasWaiting || step == Step::keep;
+  session_->isStopped = session_->isStopped || !isTaken;
+  session_->isRepeated = session_->isRepeated || step == Step::repeat;
+  session_->hasWaiting = session_->hasWaiting || step == Step::keep;
   const std::optional<Admission> admission = admissionOf(known);
   const bool isBehind =
       step == Step::refuse && (admission == Admission::outOfSequence || admission == Admission::numberTaken);
   if (step == Step::repeat || isBehind) {
-    reach(session, frame, known.mark->accepted, known.mark->acceptedId);
+    reach(known.mark->accepted, known.mark->acceptedId);
   } else if (isTaken) {
-    reach(session, frame, frame.sequence, frame.id);
+    reach(frame_->sequence, frame_->id);
   }
 }
 
-void RequestAdmission::reach(Session& session, const InboundFrame& frame, std::uint64_t accepted,
-                             const std::string& acceptedId) {
-  if (!session.place) {
-    session.place = reached_.size();
-    reached_.push_back({&frame, accepted, acceptedId});
-  } else if (SessionReach& known = reached_[*session.place]; accepted > known.accepted) {
+void RequestAdmission::reach(std::uint64_t accepted, const std::string& acceptedId) {
+  if (!session_->place) {
+    session_->place = reached_.size();
+    reached_.push_back({frame_, accepted, acceptedId});
+  } else if (SessionReach& known = reached_[*session_->place]; accepted > known.accepted) {
     known.accepted = accepted;
     known.acceptedId = acceptedId;
   }
-}
-
-RequestAdmission::Session RequestAdmission::sessionOf(const InboundFrame& frame) const {
-  const auto known =
-      frame.sequence == 0 ? sessions_.end() : sessions_.find({frame.session, frame.source, frame.origin});
-  return known == sessions_.end() ? Session() : known->second;
 }
 
 std::optional<std::chrono::milliseconds> unattendedFor(std::optional<WallTime> awaySince, WallTime now) {

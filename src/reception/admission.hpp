@@ -109,8 +109,8 @@ struct SessionReach {
   }
 };
 
-/// Decides what becomes of each frame of one request, in their order. For each frame `next` is asked until it says what
-/// becomes of it, with what the steps before have found out; then `end` is called with the answer.
+/// Decides what becomes of each frame of one request, in their order. After `begin` for a frame, `next` is asked until
+/// it says what becomes of it, with what the steps before have found out; then `end` is called with the answer.
 ///
 /// Nothing is asked of the store that an earlier check makes needless: first what is wrong with the frame itself, then
 /// whether it came before, then its expiry, then limits, and last what takes it.
@@ -120,9 +120,10 @@ class RequestAdmission {
 public:
   explicit RequestAdmission(const AdmissionRules& rules) : rules_(rules) {}
 
-  [[nodiscard]] Decision next(const InboundFrame& frame, const Known& known) const;
+  void begin(const InboundFrame& frame);
+  [[nodiscard]] Decision next(const Known& known) const;
   /// What became of the frame by `step`, and its answer's outcome.
-  void end(const InboundFrame& frame, const Known& known, Step step, Outcome outcome);
+  void end(const Known& known, Step step, Outcome outcome);
   /// The sessions that have come anywhere, in the order in which frames named them.
   [[nodiscard]] std::span<const SessionReach> reached() const noexcept { return reached_; }
 
@@ -146,13 +147,16 @@ private:
     std::optional<std::size_t> place = {};
   };
 
-  [[nodiscard]] Session sessionOf(const InboundFrame& frame) const;
-  [[nodiscard]] Decision judgeMark(const InboundFrame& frame, const Session& session, const Known& known) const;
-  [[nodiscard]] Decision takeNew(const InboundFrame& frame, const Session& session, const Known& known) const;
-  void reach(Session& session, const InboundFrame& frame, std::uint64_t accepted, const std::string& acceptedId);
+  [[nodiscard]] Decision judgeMark(const Known& known) const;
+  [[nodiscard]] Decision takeNew(const Known& known) const;
+  void reach(std::uint64_t accepted, const std::string& acceptedId);
 
   AdmissionRules rules_;
-  // Without frames outside sessions.
+  // The frame that was begun, and its session: looked up once, as `next` is asked several times for each frame.
+  const InboundFrame* frame_ = nullptr;
+  Session* session_ = nullptr;
+  // Of a frame outside sessions; stays empty.
+  Session none_;
   std::map<SessionName, Session> sessions_;
   std::vector<SessionReach> reached_;
 };

@@ -93,12 +93,13 @@ FrameResult InboundJob::process(store::Store& store, reception::RequestAdmission
   work.known.refusal = decoded.refusal ? &*decoded.refusal : nullptr;
   work.known.isAckEvent = decoded.frame.type == protocol::kAckEventType;
   work.known.hasEndedTransaction = offenders_.contains(index);
-  reception::Decision decision = admission.next(work.frame, work.known);
+  admission.begin(work.frame);
+  reception::Decision decision = admission.next(work.known);
   while (findOut(store, decision.step, work)) {
-    decision = admission.next(work.frame, work.known);
+    decision = admission.next(work.known);
   }
   FrameResult result = perform(store, decision, work);
-  admission.end(work.frame, work.known, decision.step, result.outcome);
+  admission.end(work.known, decision.step, result.outcome);
   if (result.outcome == Outcome::defer) {
     result.unattended = reception::unattendedFor(awaySince(work.frame), context_.outbox.clock->wallNow());
   }

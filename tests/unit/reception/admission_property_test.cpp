@@ -110,9 +110,10 @@ Fate decide(Store& store, RequestAdmission& admission, const Offer& offer) {
               .refusal = offer.facts.refusal,
               .isAckEvent = offer.facts.isAckEvent,
               .hasEndedTransaction = offer.facts.hasEndedTransaction};
-  Decision decision = admission.next(frame, known);
+  admission.begin(frame);
+  Decision decision = admission.next(known);
   while (findOut(store, decision.step, offer, known)) {
-    decision = admission.next(frame, known);
+    decision = admission.next(known);
   }
   Fate fate{.step = decision.step, .isHeld = decision.result.held, .outcome = Outcome::ack};
   if (decision.step == Step::refuse) {
@@ -132,7 +133,7 @@ Fate decide(Store& store, RequestAdmission& admission, const Offer& offer) {
       session.waiting.insert(frame.sequence);
     }
   }
-  admission.end(frame, known, decision.step, fate.outcome);
+  admission.end(known, decision.step, fate.outcome);
   return fate;
 }
 

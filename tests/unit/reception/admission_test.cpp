@@ -67,10 +67,11 @@ struct Request {
                 .refusal = facts.refusal,
                 .isAckEvent = facts.isAckEvent,
                 .hasEndedTransaction = facts.hasEndedTransaction};
+    admission.begin(one);
     for (;;) {
-      Decision decision = admission.next(one, known);
+      Decision decision = admission.next(known);
       if (!findOut(decision.step, facts, known)) {
-        admission.end(one, known, decision.step, outcomeOf(decision, facts, repeated));
+        admission.end(known, decision.step, outcomeOf(decision, facts, repeated));
         return decision;
       }
       asked.push_back(decision.step);
