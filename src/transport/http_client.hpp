@@ -7,25 +7,26 @@
 
 #include "ackbox/http_sender.hpp"
 #include "transport/http_exchange.hpp"
+#include "transport/http_poster.hpp"
 
 namespace ackbox::transport {
 
 /// Posts over kept connections. One run of an `HttpSender`.
 ///
 /// Thread-safety: all members may be called from any thread; everything happens on one strand of the executor.
-class HttpClient : public std::enable_shared_from_this<HttpClient> {
+class HttpClient final : public HttpPoster, public std::enable_shared_from_this<HttpClient> {
 public:
   /// `options.clock` must be set.
   HttpClient(const boost::asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options);
 
   /// Calls `handler` once, on the strand, never inside this call.
-  void asyncPost(HttpPost post, HttpHandler handler);
+  void asyncPost(HttpPost post, HttpHandler handler) override;
 
   /// Runs `task` on the strand, never inside this call.
   void post(std::function<void()> task);
 
   /// Ends all exchanges, and those that come later, with `HttpEnd::cancelled`, and closes the idle connections.
-  void close();
+  void close() override;
 
   /// Connections that there are, and may be.
   [[nodiscard]] std::size_t connections() const noexcept;

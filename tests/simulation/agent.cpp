@@ -7,6 +7,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
+#include "simulation/application_types.hpp"
 
 namespace ackbox::simulation {
 
@@ -34,12 +35,17 @@ Agent::Agent(testing::SimulatedProcess& process, Common& common, Place place, co
 
 Agent::~Agent() {
   common_.watch.died(place_.process);
+  common_.hands.died(place_.process);
+  common_.attendance.died(place_.process);
 }
 
 OutboxOptions Agent::options() {
   OutboxOptions options = common_.swarm.outbox;
   options.agent = "urn:sim:" + place_.agent;
-  options.log = common_.reach.log();
+  options.log = [log = common_.reach.log(), &hands = common_.hands, place = place_](const LogRecord& record) {
+    log(record);
+    hands.logged(place, record);
+  };
   options.trace = common_.reach.hooks();
   for (const std::string& other : common_.names) {
     PeerOptions peer;
@@ -89,6 +95,11 @@ void Agent::subscribe() {
     }
   });
   failed_ = manager_.onFailed([this](const FailedEvent& event) { failed(event); });
+  sent_ = manager_.onSent([&attendance = common_.attendance, process = place_.process](const SentEvent& event) {
+    if (event.unattendedSince) {
+      attendance.stated(process, event.messageId);
+    }
+  });
   reset_ = manager_.onPeerReset([this](const PeerResetEvent& event) { forgotten(event); });
   retried_ = manager_.onRetry([&ledger = common_.ledger, &watch = common_.watch](const RetryEvent& event) {
     // No handler refuses an ACK event.
@@ -155,8 +166,7 @@ void Agent::say(const std::string& name, std::uint32_t attempt) {
   Frame frame;
   frame.peer = entry.to;
   frame.session = entry.session;
-  // By the name, so that what is said again is the same; of both types in each session.
-  frame.type = name.back() % 2 == 0 ? "sim.said" : "sim.slow";
+  frame.type = typeOf(name, common_.swarm.applications.agents > 0);
   frame.data = "{\"name\":\"" + name + "\"}";
   frame.id = name;
   if (attempt > 0) {

@@ -49,6 +49,7 @@ private:
   const Place place_;
   OutboxManager manager_;
   Subscription acked_;
+  Subscription sent_;
   Subscription reset_;
   Subscription failed_;
   Subscription retried_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -7,6 +8,8 @@
 #include <vector>
 
 #include "ackbox/testing/simulation.hpp"
+#include "simulation/attendance.hpp"
+#include "simulation/hands.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/reach.hpp"
 #include "simulation/swarm.hpp"
@@ -21,6 +24,8 @@ struct Common {
   testing::Simulation& simulation;
   Watch& watch;
   Reach& reach;
+  Hands& hands;
+  Attendance& attendance;
   std::vector<std::string> names;
   /// How often each agent's file was put back to a copy, and how often it was lost.
   std::map<std::string, std::uint32_t> putBack;
@@ -33,6 +38,12 @@ struct Common {
   bool healed = false;
   /// The deliberate defect: effects are kept in memory and written after the ACK has left.
   bool canary = false;
+
+  /// Whether the agent gives frames to applications.
+  [[nodiscard]] bool hasApplications(const std::string& agent) const {
+    const auto first = names.begin();
+    return std::find(first, first + swarm.applications.agents, agent) != first + swarm.applications.agents;
+  }
 };
 
 /// One life of one process.

@@ -38,6 +38,9 @@ void write(SQLite::Database& database, const std::string& id, const std::string&
 
 Inbox::Inbox(testing::SimulatedProcess& process, Common& common, Place place, OutboxManager& manager, bool listens)
     : process_(process), common_(common), place_(std::move(place)), manager_(manager) {
+  if (common_.hasApplications(place_.agent)) {
+    daemon_.emplace(process_, common_, place_);
+  }
   handler_.emplace(
       manager,
       [this](const InboundFrame& frame, InboundTransaction& transaction) { return handle(frame, transaction); },
@@ -56,19 +59,36 @@ InboundOptions Inbox::options() {
   options.trace = common_.reach.hooks();
   options.processedRetention = kYear;
   options.processedRetentionMax = kYear;
-  if (handling.deferred > 0) {
-    options.deferred.framesMax = handling.inboxFrames;
-    options.deferred.handler = [this](DeferredFrame frame) { think(std::move(frame)); };
-    options.deferred.concurrency = handling.concurrency;
-    options.deferred.pools = {{{kPoolType}, handling.concurrency}};
-    if (handling.poolAlways && !common_.canary) {
-      options.deferred.always = [](std::string_view type) { return type == kPoolType; };
-    }
-    options.deferred.timeout = handling.thinkTimeout;
-    options.deferred.retry = common_.swarm.outbox.retry;
-    options.deferred.executor = std::make_shared<boost::asio::any_io_executor>(process_.executor());
+  if (handling.deferred > 0 || daemon_) {
+    setDeferred(options.deferred);
   }
   return options;
+}
+
+void Inbox::setDeferred(DeferredOptions& options) {
+  const Handling& handling = common_.swarm.handling;
+  options.framesMax = handling.inboxFrames;
+  options.handler = [this](DeferredFrame frame) {
+    if (daemon_ && daemon_->takes(frame.frame().type)) {
+      daemon_->add(std::move(frame));
+    } else {
+      think(std::move(frame));
+    }
+  };
+  options.concurrency = handling.concurrency;
+  options.pools = {{{kPoolType}, handling.concurrency}};
+  if (daemon_) {
+    daemon_->configure(options);
+  }
+  const bool poolAlways = handling.deferred > 0 && handling.poolAlways && !common_.canary;
+  if (poolAlways || daemon_) {
+    options.always = [this, poolAlways](std::string_view type) {
+      return (poolAlways && type == kPoolType) || (daemon_ && daemon_->takes(type));
+    };
+  }
+  options.timeout = handling.thinkTimeout;
+  options.retry = common_.swarm.outbox.retry;
+  options.executor = std::make_shared<boost::asio::any_io_executor>(process_.executor());
 }
 
 void Inbox::mayDie() {
@@ -81,6 +101,9 @@ HandlerResult Inbox::handle(const InboundFrame& frame, InboundTransaction& trans
   const Handling& handling = common_.swarm.handling;
   Random& random = process_.random();
   common_.reach.asked(frame.id);
+  if (daemon_ && daemon_->takes(frame.type)) {
+    return HandlerResult::defer();
+  }
   Entry& entry = common_.ledger.entries[nameOf(frame.id)];
   if (entry.to != place_.agent) {
     common_.ledger.violated("P11", frame.id + " for " + entry.to + " reached " + place_.agent);
@@ -112,6 +135,7 @@ HandlerResult Inbox::work(const InboundFrame& frame, InboundTransaction& transac
   const Handling& handling = common_.swarm.handling;
   Random& random = process_.random();
   const bool faulty = !common_.healed;
+  common_.hands.worked(place_.agent, frame);
   Entry& entry = common_.ledger.entries[nameOf(frame.id)];
   const bool replies = frame.id.starts_with('m') && drawChance(random, handling.replies);
   const std::string replyId = replies ? "re-" + nameOf(frame.id) + "-" + std::to_string(frame.sequence) : "";
@@ -220,14 +244,16 @@ void Inbox::thinkOn(std::uint64_t thought, std::chrono::nanoseconds least) {
   });
 }
 
-// For these the pool stalls: were they to wait for it, the world would never come to rest.
+// For these the pool stalls: were they to wait for it, the world would never come to rest. Those of applications wait
+// for these.
 bool Inbox::othersMayRun() {
   std::set<std::string> sessions;
   try {
     for (const InboxInfo& frame : OutboxReader(manager_).inbox({}, 1'000).frames) {
       const bool isHead =
           frame.session.empty() || sessions.insert(frame.source + ' ' + frame.origin + ' ' + frame.session).second;
-      if (isHead && frame.type != kPoolType && frame.state != InboxState::backoff) {
+      const bool isApplications = daemon_ && daemon_->takes(frame.type);
+      if (isHead && !isApplications && frame.type != kPoolType && frame.state != InboxState::backoff) {
         return true;
       }
     }

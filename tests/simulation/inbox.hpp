@@ -12,6 +12,7 @@
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "simulation/common.hpp"
+#include "simulation/daemon.hpp"
 
 namespace ackbox::simulation {
 
@@ -36,6 +37,7 @@ private:
   };
 
   [[nodiscard]] InboundOptions options();
+  void setDeferred(DeferredOptions& options);
   HandlerResult handle(const InboundFrame& frame, InboundTransaction& transaction);
   HandlerResult work(const InboundFrame& frame, InboundTransaction& transaction);
   [[nodiscard]] bool reply(const InboundFrame& frame, InboundTransaction& transaction, const std::string& id);
@@ -57,6 +59,8 @@ private:
   std::map<std::uint64_t, Thought> thoughts_;
   // Only with the canary: what was not written in time.
   std::vector<Effect> late_;
+  // Absent: the agent has no applications.
+  std::optional<Daemon> daemon_;
   std::optional<InboundHandler> handler_;
 };
 

@@ -75,6 +75,17 @@ void Judge::readEffects(const std::string& agent, const std::filesystem::path& f
   }
 }
 
+void Judge::readDeliveries(const Hands& hands) {
+  for (const auto& [delivery, state] : hands.deliveries()) {
+    const auto& [agent, origin, session, id, sequence] = delivery;
+    if (state != Hands::State::given) {
+      ++effects_;
+      ++counts_[nameOf(id)];
+      digestOf(agent + id + std::to_string(sequence));
+    }
+  }
+}
+
 void Judge::compare() {
   for (const auto& [name, entry] : ledger_.entries) {
     compareOne(name, entry);

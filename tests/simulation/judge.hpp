@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "simulation/hands.hpp"
 #include "simulation/ledger.hpp"
 
 namespace ackbox {
@@ -23,6 +24,8 @@ public:
   void readOutbox(const std::string& agent, const OutboxManager& outbox);
   /// What took effect at an agent, in order.
   void readEffects(const std::string& agent, const std::filesystem::path& file);
+  /// What took effect at applications, outside of files.
+  void readDeliveries(const Hands& hands);
   /// Each message ended once, in one of the ways it may.
   void compare();
 

@@ -9,14 +9,10 @@
 #include "simulation/common.hpp"
 
 namespace ackbox::simulation {
-namespace {
-
 std::string_view fieldOf(const LogRecord& record, std::string_view name) {
   const auto found = std::ranges::find(record.fields, name, &LogField::name);
   return found == record.fields.end() ? std::string_view{} : found->value;
 }
-
-}  // namespace
 
 class Reach::Hooks final : public TraceHooks {
 public:
@@ -69,6 +65,8 @@ LogSink Reach::log() {
   return [this](const LogRecord& record) {
     if (record.event == "frame-failed") {
       saw(Situation::deferredGivenUp);
+    } else if (record.event == "application-back") {
+      saw(Situation::applicationBack);
     } else if (record.event == "sender-at-limit" && fieldOf(record, "limit") == "inbox") {
       saw(Situation::inboxFull);
     } else if (record.event == "frame-retry") {

@@ -26,6 +26,9 @@ namespace ackbox::simulation {
 
 struct Place;
 
+/// The value of a record's field; empty: it has none of this name.
+[[nodiscard]] std::string_view fieldOf(const LogRecord& record, std::string_view name);
+
 /// Notes which situations a world meets, by what its agents are told anyway: events, log records, hooks, requests and
 /// their reports, totals. Draws nothing and changes nothing, so that the world goes as it would without.
 class Reach {

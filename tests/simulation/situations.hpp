@@ -79,6 +79,16 @@ enum class Situation : std::uint8_t {
   deferredGivenUp,
   poolStalled,
   inboxFull,
+  // Applications that the receiver gives frames to.
+  returnedGiven,
+  givenByOther,
+  applicationDeadline,
+  wishWithdrawn,
+  settledLate,
+  pushRefused,
+  pushUnreached,
+  applicationBack,
+  unattendedStated,
   // Ends, and the people who look after an agent.
   budgetSpent,
   expired,

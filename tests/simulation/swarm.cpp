@@ -164,6 +164,27 @@ Swarm drawSwarm(Random& random, bool accidents) {
   return swarm;
 }
 
+Applications drawApplications(Random& random, std::uint32_t agents) {
+  Applications applications;
+  applications.agents = drawChance(random, 0.4) ? static_cast<std::uint32_t>(1 + drawBelow(random, agents)) : 0;
+  applications.streams = drawOf(random, std::array{1U, 2U, 4U});
+  applications.places = drawOf(random, std::array{1U, 3U, 64U});
+  if (drawChance(random, 0.5)) {
+    applications.awayFrom = milliseconds(drawBelow(random, 10'000));
+    applications.awayUntil = milliseconds(15'000 + drawBelow(random, 15'000));
+  }
+  applications.lifeMax = drawOf(random, std::array{milliseconds(300), milliseconds(3'000), milliseconds(20'000)});
+  applications.pauseMax = drawOf(random, std::array{milliseconds(1), milliseconds(300), milliseconds(3'000)});
+  applications.holdMax = drawOf(random, std::array{milliseconds(10), milliseconds(100), milliseconds(1'000)});
+  applications.silent = drawFault(random, 0.1);
+  applications.released = drawFault(random, 0.2);
+  applications.retried = drawFault(random, 0.2);
+  applications.rejected = drawFault(random, 0.05);
+  applications.unread = drawFault(random, 0.2);
+  applications.refused = drawFault(random, 0.3);
+  return applications;
+}
+
 std::string Swarm::describe() const {
   std::ostringstream text;
   text << agents << " agents, " << sessions << " sessions" << (shared ? ", a shared file" : "")
@@ -189,6 +210,16 @@ std::string Swarm::describe() const {
        << (outbox.gap == GapPolicy::block ? ", gaps block" : "") << ", decided " << decided << ", limit "
        << rateLimit.frames << ", inbox of " << handling.inboxFrames << ", retries " << outbox.retry.maxRetries
        << ", given up after " << outbox.peerHealth.killerThreshold << " lost connections";
+  if (applications.agents > 0) {
+    text << "; " << applications.agents << " agents with applications, " << applications.streams
+         << " streams of each process, " << applications.places << " places, away from "
+         << std::chrono::duration<double>(applications.awayFrom).count() << " to "
+         << std::chrono::duration<double>(applications.awayUntil).count() << " s, stay " << applications.lifeMax.count()
+         << ", pause " << applications.pauseMax.count() << ", hold " << applications.holdMax.count() << " ms, silent "
+         << applications.silent << ", release " << applications.released << ", retry " << applications.retried
+         << ", reject " << applications.rejected << ", unread " << applications.unread << ", refuse "
+         << applications.refused;
+  }
   return text.str();
 }
 

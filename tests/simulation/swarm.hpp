@@ -57,6 +57,34 @@ struct Handling {
   std::uint64_t inboxFrames = 0;
 };
 
+/// Of the applications that some agents give frames to, over streams and by posting them.
+struct Applications {
+  /// How many agents do, from the first on. 0: no agent.
+  std::uint32_t agents = 0;
+  /// Applications with a stream, of each process.
+  std::uint32_t streams = 1;
+  /// Of the streams' pool.
+  std::uint32_t places = 1;
+  /// In true time: no application is there from the one to the other.
+  std::chrono::nanoseconds awayFrom{0};
+  std::chrono::nanoseconds awayUntil{0};
+  /// How long a stream stays, how long its application pauses then, and how long it works on a frame.
+  std::chrono::milliseconds lifeMax{0};
+  std::chrono::milliseconds pauseMax{0};
+  std::chrono::milliseconds holdMax{0};
+  /// Of each frame: never settled; not worked on and given back; to be tried again; rejected.
+  double silent = 0;
+  double released = 0;
+  double retried = 0;
+  double rejected = 0;
+  /// Of each frame of a stream: its application does not read for a while.
+  double unread = 0;
+  /// Of each push: refused by a wrong route.
+  double refused = 0;
+
+  [[nodiscard]] bool isThere(std::chrono::nanoseconds now) const { return now < awayFrom || now >= awayUntil; }
+};
+
 /// What one seed's world is made of: each run draws which faults it has at all and how strong they are, because a world
 /// with every fault at once hides what only a few together show.
 struct Swarm {
@@ -85,6 +113,7 @@ struct Swarm {
   std::chrono::milliseconds readers{0};
   Wishes wishes;
   Handling handling;
+  Applications applications;
   /// Of the outboxes.
   OutboxOptions outbox;
   RateLimit rateLimit;
@@ -94,6 +123,8 @@ struct Swarm {
 
 /// `accidents`: with file accidents.
 [[nodiscard]] Swarm drawSwarm(Random& random, bool accidents);
+/// For a world of so many agents. From a generator of their own, so that worlds without applications stay as they are.
+[[nodiscard]] Applications drawApplications(Random& random, std::uint32_t agents);
 
 /// Uniform in [0, 1).
 [[nodiscard]] double drawUnit(Random& random);

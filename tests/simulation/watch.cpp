@@ -27,25 +27,22 @@ public:
     watch_.left(place_, clock_, request, lanes);
     watch_.reach_.left(place_, request);
     std::vector<std::string> ids;
+    std::vector<std::string> types;
     std::string lane = place_.process + '\n' + request.peer;
     for (const OutboundFrame& frame : request.frames) {
       ids.push_back(frame.messageId);
+      types.push_back(frame.type);
     }
-    sender_->asyncSend(std::move(request), [this, peer = request.peer, lanes = std::move(lanes), ids = std::move(ids),
+    const std::string peer = request.peer;
+    sender_->asyncSend(std::move(request), [this, peer, lanes = std::move(lanes), ids = std::move(ids),
+                                            types = std::move(types), sentAt = watch_.simulation_.now(),
                                             lane = std::move(lane), told = std::move(handler)](SendReport report) {
       watch_.ended(place_.process, lanes);
       watch_.reach_.ended(place_, peer, ids, report);
       watch_.answered(lane, ids, report);
       for (std::size_t index = 0; index < report.results.size() && index < ids.size(); ++index) {
-        Entry* const entry = watch_.ledger_.find(ids[index]);
-        if (entry != nullptr) {
-          const Outcome outcome = report.results[index].outcome;
-          entry->deferrals += outcome == Outcome::defer && !report.results[index].duplicate ? 1U : 0U;
-          entry->deferred = entry->deferred || outcome == Outcome::defer;
-          if (outcome == Outcome::ack || outcome == Outcome::defer) {
-            entry->answeredAt = watch_.simulation_.now();
-          }
-        }
+        watch_.answeredOne(ids[index], report.results[index]);
+        watch_.attendance_.answered(place_.process, peer, ids[index], types[index], sentAt, report.results[index]);
       }
       told(std::move(report));
     });
@@ -120,6 +117,16 @@ void Watch::ended(const std::string& process, const std::vector<std::string>& la
   for (const std::string& lane : lanes) {
     if (const auto known = lanes_.find(lane); known != lanes_.end() && known->second == process) {
       lanes_.erase(known);
+    }
+  }
+}
+
+void Watch::answeredOne(const std::string& id, const FrameResult& result) {
+  if (Entry* const entry = ledger_.find(id)) {
+    entry->deferrals += result.outcome == Outcome::defer && !result.duplicate ? 1U : 0U;
+    entry->deferred = entry->deferred || result.outcome == Outcome::defer;
+    if (result.outcome == Outcome::ack || result.outcome == Outcome::defer) {
+      entry->answeredAt = simulation_.now();
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "ackbox/clock.hpp"
 #include "ackbox/sender.hpp"
 #include "ackbox/testing/simulation.hpp"
+#include "simulation/attendance.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/reach.hpp"
 
@@ -23,8 +24,13 @@ struct Place;
 class Watch {
 public:
   /// `steadyCalendars`: no calendar of this world steps back, so that what is sent before its time is at fault.
-  Watch(Ledger& ledger, Reach& reach, const testing::Simulation& simulation, bool steadyCalendars)
-      : ledger_(ledger), reach_(reach), simulation_(simulation), steadyCalendars_(steadyCalendars) {}
+  Watch(Ledger& ledger, Reach& reach, Attendance& attendance, const testing::Simulation& simulation,
+        bool steadyCalendars)
+      : ledger_(ledger),
+        reach_(reach),
+        attendance_(attendance),
+        simulation_(simulation),
+        steadyCalendars_(steadyCalendars) {}
 
   /// A sender for one process that passes everything on to `sender`.
   [[nodiscard]] std::shared_ptr<Sender> wrap(const Place& place, const Clock& clock, std::shared_ptr<Sender> sender);
@@ -50,10 +56,12 @@ private:
   void left(const Place& place, const Clock& clock, const SendRequest& request, std::vector<std::string>& lanes);
   void judgeFrame(const std::string& agent, const Clock& clock, const std::string& peer, const OutboundFrame& frame);
   void ended(const std::string& process, const std::vector<std::string>& lanes);
+  void answeredOne(const std::string& id, const FrameResult& result);
   void answered(const std::string& peer, const std::vector<std::string>& ids, const SendReport& report);
 
   Ledger& ledger_;
   Reach& reach_;
+  Attendance& attendance_;
   const testing::Simulation& simulation_;
   const bool steadyCalendars_;
   /// Which process has a request with frames of this lane under way.

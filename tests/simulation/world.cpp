@@ -16,6 +16,7 @@
 #include "ackbox/message_page.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
+#include "ackbox/random.hpp"
 #include "ackbox/testing/simulation.hpp"
 #include "simulation/agent.hpp"
 #include "simulation/agent_files.hpp"
@@ -40,15 +41,28 @@ constexpr nanoseconds kFaultPhase = 30s;
 constexpr nanoseconds kHealPhase = 4h;
 constexpr std::uint64_t kStepsMax = 20'000'000;
 
+// What applications have done outlasts a file that goes back, and what is late is not written there.
+Swarm drawWorld(Random& random, const WorldOptions& options) {
+  constexpr std::uint64_t kOtherSeed = 0xA5A5'5A5A'C3C3'3C3CU;
+  Swarm swarm = drawSwarm(random, options.accidents);
+  if (!options.accidents && !options.canary) {
+    swarm.applications = drawApplications(*seededRandom(options.seed ^ kOtherSeed), swarm.agents);
+  }
+  return swarm;
+}
+
 class World {
 public:
   explicit World(const WorldOptions& options)
       : options_(options),
         simulation_(options.seed),
-        swarm_(drawSwarm(simulation_.random(), options.accidents)),
+        swarm_(drawWorld(simulation_.random(), options)),
         reach_(ledger_, simulation_, swarm_.diskFaults.count() == 0),
-        watch_(ledger_, reach_, simulation_, swarm_.clockFaults.count() == 0),
-        common_{swarm_, ledger_, simulation_, watch_, reach_, {}, {}, {}, {}, 0, false, options.canary},
+        hands_(ledger_, reach_, swarm_.diskFaults.count() == 0, swarm_.handling.thinkTimeout),
+        attendance_(ledger_, reach_, simulation_),
+        watch_(ledger_, reach_, attendance_, simulation_, swarm_.clockFaults.count() == 0),
+        common_{swarm_, ledger_, simulation_, watch_, reach_, hands_, attendance_,
+                {},     {},      {},          {},     0,      false,  options.canary},
         operators_(common_) {
     for (std::uint32_t index = 0; index < swarm_.agents; ++index) {
       common_.names.push_back("agent" + std::to_string(index));
@@ -541,6 +555,7 @@ private:
     for (const std::string& name : common_.names) {
       judge.readEffects(name, files_.of(name));
     }
+    judge.readDeliveries(hands_);
     for (auto& [name, entry] : ledger_.entries) {
       // A sender whose file went back sends nothing, and was told so.
       entry.mayStayUndone = entry.undone && (entry.mayStayUndone || common_.disowned.contains(entry.from));
@@ -558,6 +573,8 @@ private:
   testing::Simulation simulation_;
   const Swarm swarm_;
   Reach reach_;
+  Hands hands_;
+  Attendance attendance_;
   Watch watch_;
   Common common_;
   Operators operators_;

@@ -159,11 +159,12 @@ private:
 };
 
 Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules,
-               const HttpSenderOptions& options, LogSink log)
+               const HttpSenderOptions& options, LogSink log, std::shared_ptr<transport::HttpPoster> client)
     : executor_(executor),
       clock_(options.clock ? options.clock : systemClock()),
       log_(std::move(log)),
-      client_(std::make_shared<transport::HttpClient>(executor, clientOptions(HttpSenderOptions(options)))) {
+      client_(client ? std::move(client)
+                     : std::make_shared<transport::HttpClient>(executor, clientOptions(HttpSenderOptions(options)))) {
   for (DeliveryRule& rule : rules) {
     auto target = std::make_shared<Target>();
     transport::ParsedUrl parsed = transport::parseUrl(rule.url);

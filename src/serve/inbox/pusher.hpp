@@ -19,7 +19,7 @@
 #include "serve/inbox/frame_waits.hpp"
 
 namespace ackbox::transport {
-class HttpClient;
+class HttpPoster;
 }
 
 namespace ackbox::serve {
@@ -30,10 +30,10 @@ namespace ackbox::serve {
 /// Thread-safety: all members may be called from any thread, except where it is said.
 class Pusher : public std::enable_shared_from_this<Pusher> {
 public:
-  /// `executor` runs one thing at a time. Of `options` it uses what is the client's.
+  /// `executor` runs one thing at a time. Of `options` it uses what is the client's. `client` null: one of its own.
   /// Throws `Error` with `invalidOption`: a URL that is none, or secrets that cannot sign.
   Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules,
-         const HttpSenderOptions& options, LogSink log);
+         const HttpSenderOptions& options, LogSink log, std::shared_ptr<transport::HttpPoster> client = {});
   ~Pusher();
 
   /// Whether a rule fits.
@@ -74,7 +74,7 @@ private:
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<Clock> clock_;
   const LogSink log_;
-  const std::shared_ptr<transport::HttpClient> client_;
+  const std::shared_ptr<transport::HttpPoster> client_;
   std::vector<std::shared_ptr<Target>> targets_;
   // Owned by the executor.
   std::unordered_set<std::shared_ptr<Push>> pushes_;

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/inbox.hpp"
+#include "ackbox/sender.hpp"
+#include "ackbox/testing/simulation.hpp"
+#include "simulation/ledger.hpp"
+#include "simulation/reach.hpp"
+
+namespace ackbox::simulation {
+
+struct Place;
+
+/// Which applications are there, and what processes and their senders say of that (P13): an application that was there
+/// all the time is not said to be away, and an answer states of a deferred frame what its receiver knew.
+class Attendance {
+public:
+  Attendance(Ledger& ledger, Reach& reach, const testing::Simulation& simulation)
+      : ledger_(ledger), reach_(reach), simulation_(simulation) {}
+
+  /// A consumer takes frames of these types from its process, or no more. `now`: of the process's clock.
+  void opened(const std::string& process, std::uint64_t consumer, const std::string& types, SteadyTime now);
+  void closed(std::uint64_t consumer);
+  /// The application that a process posts to has not taken a frame.
+  void refused(const std::string& process);
+  void died(const std::string& process);
+
+  /// What a process knows; null: nothing yet. `now`: of its clock.
+  void read(const Place& place, const std::vector<Application>* known, SteadyTime now);
+  /// To a request to `peer` that left at `sentAt`, of a message of this type.
+  void answered(const std::string& process, const std::string& peer, const std::string& messageId,
+                const std::string& type, std::chrono::nanoseconds sentAt, const FrameResult& result);
+  /// The sender's event says so.
+  void stated(const std::string& process, const std::string& messageId);
+
+private:
+  struct Stream {
+    std::string process;
+    std::string types;
+  };
+  struct Known {
+    // When a process that answers last knew that it is there, and that it is away, in true time.
+    std::chrono::nanoseconds there{-1};
+    std::chrono::nanoseconds away{-1};
+  };
+
+  [[nodiscard]] bool mayBeAway(const std::string& process, std::string_view type, SteadyTime now) const;
+  [[nodiscard]] std::size_t streams(const std::string& process, std::string_view type) const;
+
+  Ledger& ledger_;
+  Reach& reach_;
+  const testing::Simulation& simulation_;
+  std::map<std::uint64_t, Stream> streams_;
+  // By process and type: since when there has been one without a break.
+  std::map<std::pair<std::string, std::string>, SteadyTime, std::less<>> thereSince_;
+  // Processes whose application has refused something.
+  std::set<std::string> refused_;
+  // By agent and type.
+  std::map<std::pair<std::string, std::string>, Known> known_;
+  // By process and message.
+  std::set<std::pair<std::string, std::string>> stated_;
+};
+
+}  // namespace ackbox::simulation

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/deferred_frame.hpp"
+#include "ackbox/inbound_options.hpp"
+#include "simulation/common.hpp"
+#include "simulation/stream_application.hpp"
+
+namespace ackbox::serve {
+class ApplicationBoard;
+class FrameStreams;
+class Pusher;
+}  // namespace ackbox::serve
+
+namespace ackbox::simulation {
+
+/// What the daemon gives deferred frames to applications with: its own streams, pusher and board, put together as
+/// `serve::Server` does it, and applications that use them.
+class Daemon {
+public:
+  Daemon(testing::SimulatedProcess& process, Common& common, const Place& place);
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  [[nodiscard]] bool takes(std::string_view type) const;
+  /// Adds its pools, and what is known of its applications. Before the `InboundHandler` is made.
+  void configure(DeferredOptions& options);
+  void add(DeferredFrame frame);
+
+private:
+  testing::SimulatedProcess& process_;
+  Common& common_;
+  const Place place_;
+  std::shared_ptr<serve::Pusher> pusher_;
+  std::shared_ptr<serve::FrameStreams> streams_;
+  std::shared_ptr<serve::ApplicationBoard> board_;
+  std::vector<std::unique_ptr<StreamApplication>> applications_;
+};
+
+}  // namespace ackbox::simulation

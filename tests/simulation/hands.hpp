@@ -1,0 +1,107 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/inbound_frame.hpp"
+#include "ackbox/log.hpp"
+#include "simulation/ledger.hpp"
+#include "simulation/reach.hpp"
+
+namespace ackbox::simulation {
+
+struct Place;
+
+/// An application, or one connection of it, that a process gives frames to.
+struct Consumer {
+  /// See `Hands::nextConsumer`.
+  std::uint64_t number = 0;
+  bool isPushed = false;
+  /// Frames that it may have in hand, and those that all of its pool may have.
+  std::size_t window = 0;
+  std::size_t places = 0;
+};
+
+/// Which application has which frame in hand, and what it has done with it. Holds it against what must not be: a frame
+/// in two hands (P7), a session's frames out of order or two of them at once (P4), a frame that is given out after its
+/// end (P5), and more in hand than there are places (P12).
+class Hands {
+public:
+  enum class State : std::uint8_t {
+    given,
+    /// Its application has acknowledged it. It takes effect with that, unless it is given out again.
+    acknowledged,
+    /// And the acknowledgement is committed.
+    committed,
+  };
+  /// The receiver, the sender's store, the session, the id and the number.
+  using Delivery = std::tuple<std::string, std::string, std::string, std::string, std::uint64_t>;
+
+  /// `steadyDisks`: no disk of this world fails. `timeout`: of a run.
+  Hands(Ledger& ledger, Reach& reach, bool steadyDisks, std::chrono::nanoseconds timeout)
+      : ledger_(ledger), reach_(reach), steadyDisks_(steadyDisks), timeout_(timeout) {}
+
+  [[nodiscard]] std::uint64_t nextConsumer() { return ++lastConsumer_; }
+
+  void given(const Place& place, const Clock& clock, const Consumer& consumer, const InboundFrame& frame);
+  /// The application of this agent has ended its work on the frame, in whatever way; before that is answered.
+  void ended(const std::string& agent, const InboundFrame& frame);
+  void acknowledged(const std::string& agent, const InboundFrame& frame);
+  void committed(const std::string& agent, const InboundFrame& frame);
+  /// The application went, and what it had in hand goes back. How many these are.
+  std::size_t gone(std::uint64_t consumer);
+  /// With all that its applications had in hand.
+  void died(const std::string& process);
+  /// A record of the process's log: some say that a run's deadline has passed.
+  void logged(const Place& place, const LogRecord& record);
+  /// The agent's own handler works on a frame.
+  void worked(const std::string& agent, const InboundFrame& frame);
+
+  [[nodiscard]] const std::map<Delivery, State>& deliveries() const noexcept { return deliveries_; }
+
+private:
+  // The receiver, the sender and the id.
+  using Name = std::tuple<std::string, std::string, std::string>;
+  // The receiver, the sender's store and the session.
+  using Lane = std::tuple<std::string, std::string, std::string>;
+  struct Hand {
+    std::string process;
+    std::uint64_t consumer = 0;
+    bool isPushed = false;
+    InboundFrame frame;
+    SteadyTime deadline;
+  };
+  using HandsByName = std::map<Name, Hand>;
+
+  void judgeName(const Place& place, const Clock& clock, const InboundFrame& frame);
+  void judgeLane(const Place& place, const InboundFrame& frame);
+  void judgeDelivery(const std::string& agent, const InboundFrame& frame);
+  void judgePlaces(const Place& place, const Consumer& consumer, const InboundFrame& frame);
+  HandsByName::iterator release(HandsByName::iterator hand);
+
+  Ledger& ledger_;
+  Reach& reach_;
+  const bool steadyDisks_;
+  const std::chrono::nanoseconds timeout_;
+  std::uint64_t lastConsumer_ = 0;
+  HandsByName hands_;
+  // Of each session the latest frame that was given out, and how many are in hand.
+  struct Given {
+    std::uint64_t sequence = 0;
+    std::size_t inHand = 0;
+  };
+  std::map<Lane, Given> lanes_;
+  std::map<Delivery, State> deliveries_;
+  // Whose application went with them in hand.
+  std::set<Name> returned_;
+};
+
+}  // namespace ackbox::simulation

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/inbound_frame.hpp"
+#include "simulation/common.hpp"
+#include "simulation/hands.hpp"
+#include "transport/http_poster.hpp"
+
+namespace ackbox::simulation {
+
+/// What the CloudEvent says that an application gets.
+[[nodiscard]] InboundFrame readEvent(const nlohmann::json& event);
+
+/// The application that a daemon posts frames to, and the connection to it: it takes them, refuses them, fails, dies of
+/// them, answers too late, or is not there. Once the world has healed it takes them all.
+class PushApplication final : public transport::HttpPoster {
+public:
+  PushApplication(testing::SimulatedProcess& process, Common& common, Place place);
+
+  void asyncPost(transport::HttpPost post, transport::HttpHandler handler) override;
+  void close() override {}
+
+private:
+  struct Call {
+    transport::HttpHandler handler;
+    InboundFrame frame;
+    transport::HttpAnswer answer;
+    bool isReached = false;
+    std::unique_ptr<Alarm> alarm;
+  };
+
+  [[nodiscard]] transport::HttpAnswer drawAnswer(const InboundFrame& frame);
+  void end(std::uint64_t call);
+
+  testing::SimulatedProcess& process_;
+  Common& common_;
+  const Place place_;
+  const Consumer consumer_;
+  std::uint64_t lastCall_ = 0;
+  std::map<std::uint64_t, Call> calls_;
+};
+
+}  // namespace ackbox::simulation
