@@ -157,16 +157,17 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
     // An operator may have ended their backoff, or taken their rows away. Which claims find out.
     machine_.endWaits();
   }
+  // A transaction that failed is looked through again: its rows would be here twice.
   if (!error) {
     seen_ = std::move(found.inbox.next);
-  }
-  for (const store::InboxPlace& row : found.inbox.rows) {
-    machine_.arrived({.key = row.key,
-                      .sender = row.source,
-                      .queue = row.queue,
-                      .session = row.session,
-                      .type = row.type,
-                      .acceptedAt = row.acceptedAt});
+    for (const store::InboxPlace& row : found.inbox.rows) {
+      machine_.arrived({.key = row.key,
+                        .sender = row.source,
+                        .queue = row.queue,
+                        .session = row.session,
+                        .type = row.type,
+                        .acceptedAt = row.acceptedAt});
+    }
   }
   isCaughtUp_ = isCaughtUp_ || (!error && found.inbox.rows.size() < kRowsPerPoll);
   const OutboxOptions& outbox = core_->options();
