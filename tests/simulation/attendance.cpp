@@ -60,6 +60,10 @@ bool Attendance::mayBeAway(const std::string& process, std::string_view type, St
 }
 
 void Attendance::read(const Place& place, const std::vector<Application>* known, SteadyTime now) {
+  // A process that has died still ends what its store was asked for.
+  if (!simulation_.running(place.process)) {
+    return;
+  }
   for (const std::string_view type : kApplicationTypes) {
     bool isAway = false;
     if (known != nullptr) {

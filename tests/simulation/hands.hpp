@@ -45,9 +45,9 @@ public:
   /// The receiver, the sender's store, the session, the id and the number.
   using Delivery = std::tuple<std::string, std::string, std::string, std::string, std::uint64_t>;
 
-  /// `steadyDisks`: no disk of this world fails. `timeout`: of a run.
-  Hands(Ledger& ledger, Reach& reach, bool steadyDisks, std::chrono::nanoseconds timeout)
-      : ledger_(ledger), reach_(reach), steadyDisks_(steadyDisks), timeout_(timeout) {}
+  /// `timeout`: of a run.
+  Hands(Ledger& ledger, Reach& reach, std::chrono::nanoseconds timeout)
+      : ledger_(ledger), reach_(reach), timeout_(timeout) {}
 
   [[nodiscard]] std::uint64_t nextConsumer() { return ++lastConsumer_; }
 
@@ -77,19 +77,22 @@ private:
     std::uint64_t consumer = 0;
     bool isPushed = false;
     InboundFrame frame;
+    // Of its process.
+    const Clock* clock = nullptr;
+    // Unless its process reports progress.
     SteadyTime deadline;
   };
   using HandsByName = std::map<Name, Hand>;
 
-  void judgeName(const Place& place, const Clock& clock, const InboundFrame& frame);
+  void judgeName(const Place& place, const InboundFrame& frame);
   void judgeLane(const Place& place, const InboundFrame& frame);
   void judgeDelivery(const std::string& agent, const InboundFrame& frame);
   void judgePlaces(const Place& place, const Consumer& consumer, const InboundFrame& frame);
+  void dropOverdue();
   HandsByName::iterator release(HandsByName::iterator hand);
 
   Ledger& ledger_;
   Reach& reach_;
-  const bool steadyDisks_;
   const std::chrono::nanoseconds timeout_;
   std::uint64_t lastConsumer_ = 0;
   HandsByName hands_;

@@ -13,6 +13,7 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/error.hpp"
+#include "ackbox/inbox.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
@@ -58,7 +59,7 @@ public:
         simulation_(options.seed),
         swarm_(drawWorld(simulation_.random(), options)),
         reach_(ledger_, simulation_, swarm_.diskFaults.count() == 0),
-        hands_(ledger_, reach_, swarm_.diskFaults.count() == 0, swarm_.handling.thinkTimeout),
+        hands_(ledger_, reach_, swarm_.handling.thinkTimeout),
         attendance_(ledger_, reach_, simulation_),
         watch_(ledger_, reach_, attendance_, simulation_, swarm_.clockFaults.count() == 0),
         common_{swarm_, ledger_, simulation_, watch_, reach_, hands_, attendance_,
@@ -506,6 +507,17 @@ private:
           break;
         }
       }
+      complainOfInbox(outbox);
+    }
+  }
+
+  void complainOfInbox(OutboxManager& outbox) {
+    const InboxPage page = OutboxReader(outbox).inbox({}, 1);
+    if (!page.frames.empty()) {
+      const InboxInfo& first = page.frames.front();
+      const auto explanation = OutboxReader(outbox).explainInbox(first.source, first.messageId);
+      ledger_.violated("liveness", first.messageId +
+                                       " waits in the inbox: " + (explanation ? explanation->sentence : std::string()));
     }
   }
 
