@@ -166,7 +166,7 @@ Swarm drawSwarm(Random& random, bool accidents) {
 
 Applications drawApplications(Random& random, std::uint32_t agents) {
   Applications applications;
-  applications.agents = drawChance(random, 0.4) ? static_cast<std::uint32_t>(1 + drawBelow(random, agents)) : 0;
+  applications.agents = drawChance(random, 0.25) ? static_cast<std::uint32_t>(1 + drawBelow(random, agents)) : 0;
   applications.streams = drawOf(random, std::array{1U, 2U, 4U});
   applications.places = drawOf(random, std::array{1U, 3U, 64U});
   if (drawChance(random, 0.5)) {
