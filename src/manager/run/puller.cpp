@@ -7,6 +7,7 @@
 
 #include "manager/facade/core.hpp"
 #include "manager/facade/jobs.hpp"
+#include "manager/run/pull_job.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -15,70 +16,6 @@ namespace {
 constexpr std::size_t kClaimsMax = 10'000;
 // Outstanding claims are the caller's business, not the peer's.
 constexpr std::uint32_t kRequestsMax = 1U << 30U;
-
-/// One transaction of a puller, and right after its commit, in the same thread, the look for new rows.
-class PullJob final : public CallerJob {
-public:
-  PullJob(Core& core, StepJob& step, bool looks, bool restarts)
-      : core_(core), step_(step), looks_(looks), restarts_(restarts) {
-    durable = step.durable;
-  }
-
-  void run(store::Store& store) override {
-    if (restarts_) {
-      store.discovery().restart();
-    }
-    buried = looks_ && store.owners().anyDead() ? store.owners().releaseDead() : 0;
-    step_.run(store);
-    owner = store.owner();
-    if (restarts_) {
-      peers = store.peers().current();
-    }
-  }
-
-  void done(const std::error_code& error) noexcept override {
-    failure_ = error;
-    try {
-      if (!error && looks_) {
-        newRows = core_.takeNewRows().rows;
-      }
-    } catch (const Error& failed) {
-      unread(static_cast<Errc>(failed.code().value()));
-    } catch (const std::exception&) {
-      unread(Errc::outOfMemory);
-    }
-    letGo();
-  }
-
-  /// Throws if nothing could be committed.
-  void carryOut() {
-    commit(core_.writer());
-    if (failure_) {
-      throw Error(static_cast<Errc>(failure_.value()), "nothing was claimed or settled");
-    }
-  }
-
-  store::NewRows newRows;
-  /// Why no new rows were read, although the transaction was committed.
-  std::optional<Errc> unreadFor;
-  std::vector<store::PeerRow> peers;
-  std::int64_t owner = 0;
-  std::uint64_t buried = 0;
-
-private:
-  // What was committed stands; the rows are shown the next time.
-  void unread(Errc why) {
-    newRows = {};
-    newRows.more = true;
-    unreadFor = why;
-  }
-
-  Core& core_;
-  StepJob& step_;
-  const bool looks_;
-  const bool restarts_;
-  std::error_code failure_;
-};
 
 SendReport reportOf(const FrameResult& result) {
   SendReport report;
@@ -147,19 +84,19 @@ std::vector<Claim> Puller::claim(std::size_t limit) {
 std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
   return alone([&] {
     mutex_.assertHeld();
-    std::vector<Standing> standings;
+    std::vector<ClaimLedger::Standing> standings;
     standings.reserve(results.size());
     std::unordered_set<Number> seen;
     for (const ClaimResult& result : results) {
-      standings.push_back(standingOf(result.token));
-      if (standings.back() != Standing::late && !seen.insert(result.token.number).second) {
+      standings.push_back(ledger_.standingOf(result.token));
+      if (standings.back() != ClaimLedger::Standing::late && !seen.insert(result.token.number).second) {
         throw Error(Errc::invalidTransition, "a claim stands twice in one call");
       }
     }
     // Each of them is a request's whole answer, which makes room for itself alone.
     pending_.reserve(results.size());
     for (std::size_t index = 0; index < results.size(); ++index) {
-      if (standings[index] == Standing::outstanding) {
+      if (standings[index] == ClaimLedger::Standing::outstanding) {
         decide(results[index].token.number, reportOf(results[index].result));
       }
     }
@@ -167,8 +104,9 @@ std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
     std::vector<SettleStatus> statuses;
     statuses.reserve(results.size());
     for (std::size_t index = 0; index < results.size(); ++index) {
-      statuses.push_back(standings[index] == Standing::late ? SettleStatus::late
-                                                            : statusOf(results[index].token.number));
+      statuses.push_back(standings[index] == ClaimLedger::Standing::late
+                             ? SettleStatus::late
+                             : ledger_.takeStatus(results[index].token.number));
     }
     return statuses;
   });
@@ -177,18 +115,18 @@ std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
 SettleStatus Puller::release(const ClaimToken& token, std::string_view peerError) {
   return alone([&] {
     mutex_.assertHeld();
-    const Standing standing = standingOf(token);
-    if (standing == Standing::late) {
+    const ClaimLedger::Standing standing = ledger_.standingOf(token);
+    if (standing == ClaimLedger::Standing::late) {
       return SettleStatus::late;
     }
-    if (standing == Standing::outstanding) {
+    if (standing == ClaimLedger::Standing::outstanding) {
       SendReport report;
       report.outcome = peerError.empty() ? RequestOutcome::cancelled : RequestOutcome::peerUnavailable;
       report.error = peerError;
       decide(token.number, report);
     }
     commitDecided();
-    return statusOf(token.number);
+    return ledger_.takeStatus(token.number);
   });
 }
 
@@ -203,28 +141,21 @@ RecoverReport Puller::recoverStuck(std::chrono::milliseconds threshold) {
       });
       return report;
     }
-    std::vector<Number> stuck;
-    for (const auto& [number, claimed] : outstanding_) {
-      if (now().steady - claimed.since >= threshold) {
-        stuck.push_back(number);
-      }
-    }
-    // Claims are numbered in their order, so that the events come in it.
-    std::sort(stuck.begin(), stuck.end());
+    const std::vector<Number> stuck = ledger_.claimedUntil(now().steady - threshold);
     FrameResult result;
     result.outcome = Outcome::nack;
     result.code = "stuck";
     result.detail = "claimed and not settled for " + std::to_string(threshold.count()) + " ms";
     for (const Number number : stuck) {
       decide(number, reportOf(result));
-      recovered_.insert(number);
+      ledger_.noteRecovered(number);
     }
     buried_ = 0;
     std::vector<Claim> none;
     commit(Look::yes, none);
     report.deadOwners = buried_;
     for (const Number number : stuck) {
-      report.claims += statusOf(number) == SettleStatus::settled ? 1U : 0U;
+      report.claims += ledger_.takeStatus(number) == SettleStatus::settled ? 1U : 0U;
     }
     return report;
   });
@@ -236,9 +167,9 @@ void Puller::yieldToRun() {
     if (!machine_) {
       return true;
     }
-    if (!outstanding_.empty()) {
-      throw Error(Errc::alreadyRunning, std::to_string(outstanding_.size()) +
-                                            " claims are not settled: settle or release them, or call stop");
+    if (const std::size_t open = ledger_.outstanding(); open != 0) {
+      throw Error(Errc::alreadyRunning,
+                  std::to_string(open) + " claims are not settled: settle or release them, or call stop");
     }
     commitDecided();
     close();
@@ -253,10 +184,7 @@ StopReport Puller::stop() {
     if (!machine_) {
       return report;
     }
-    std::vector<Number> claimed;
-    for (const auto& entry : outstanding_) {
-      claimed.push_back(entry.first);
-    }
+    const std::vector<Number> claimed = ledger_.claimedUntil(SteadyTime::max());
     SendReport cancelled;
     cancelled.outcome = RequestOutcome::cancelled;
     for (const Number number : claimed) {
@@ -265,7 +193,7 @@ StopReport Puller::stop() {
     try {
       commitDecided();
       for (const Number number : claimed) {
-        report.released += statusOf(number) == SettleStatus::settled ? 1U : 0U;
+        report.released += ledger_.takeStatus(number) == SettleStatus::settled ? 1U : 0U;
       }
     } catch (const Error&) {
       // They stay claimed in the file, by an owner that claims them again, or gives them back when it closes the file.
@@ -307,11 +235,8 @@ void Puller::close() noexcept {
   policies_.reset();
   peers_.clear();
   sessionPeers_.clear();
-  outstanding_.clear();
-  decided_.clear();
-  recovered_.clear();
+  ledger_.close();
   pending_ = {};
-  firstNumber_ = lastNumber_ + 1;
   {
     const MutexLock lock(settledMutex_);
     listening_ = false;
@@ -335,41 +260,12 @@ void Puller::forgetSettled() {
   }
 }
 
-Puller::Standing Puller::standingOf(const ClaimToken& token) const {
-  if (outstanding_.contains(token.number) && token.owner == owner_) {
-    return Standing::outstanding;
-  }
-  // Another open file's, or one that was taken back: its caller could not know.
-  if (token.owner != owner_ || (token.number < firstNumber_ && token.number > 0) || recovered_.contains(token.number)) {
-    return Standing::late;
-  }
-  if (decided_.contains(token.number)) {
-    return Standing::decided;
-  }
-  throw Error(Errc::invalidTransition, token.number > lastNumber_ || token.number == 0
-                                           ? "no such claim was given out"
-                                           : "the claim was settled or released before");
-}
-
 void Puller::decide(Number number, const SendReport& report) {
-  const auto place = outstanding_.find(number);
-  const Outstanding claimed = place->second;
-  outstanding_.erase(place);
-  decided_.emplace(number, std::pair(claimed.key, std::nullopt));
+  const ClaimLedger::Outstanding claimed = ledger_.decide(number);
   delivery::Actions decided;
   machine_->answered(claimed.request, report, now(), decided);
   pending_.add(std::move(decided));
   policies_->settled(claimed.key);
-}
-
-SettleStatus Puller::statusOf(Number number) {
-  const auto place = decided_.find(number);
-  const SettleStatus status =
-      place == decided_.end() ? SettleStatus::late : place->second.second.value_or(SettleStatus::late);
-  if (place != decided_.end()) {
-    decided_.erase(place);
-  }
-  return status;
 }
 
 void Puller::commitDecided() {
@@ -393,9 +289,9 @@ bool Puller::commit(Look look, std::vector<Claim>& taken) {
     throw;
   }
   mustRestart_ = false;
-  owner_ = job.owner;
+  ledger_.setOwner(job.owner);
   buried_ += job.buried;
-  keepStatuses(step);
+  ledger_.committed(step.actions.settlements, step.settled);
   addPeers(job.peers);
   addTaken(step, taken);
   for (const delivery::SessionInfo& session : job.newRows.sessions) {
@@ -448,13 +344,12 @@ void Puller::addTaken(StepJob& step, std::vector<Claim>& taken) {
     const auto message = std::find_if(reply.messages.begin(), reply.messages.end(),
                                       [&](const store::ClaimedMessage& one) { return one.key == item.key; });
     Claim& claim = taken.emplace_back();
-    claim.token = {++lastNumber_, owner_, reply.sessions.front().rows.front().attempt};
+    claim.token = ledger_.add({request, item.key, now().steady}, reply.sessions.front().rows.front().attempt);
     const auto peer = peers_.find(send.peer);
     claim.peer = peer == peers_.end() ? std::string() : peer->second.name;
     policies_->sending(item.key, message->frame);
     claim.frame = std::move(message->frame);
     claim.frame.previousSequence = item.previousSequence;
-    outstanding_.emplace(lastNumber_, Outstanding{request, item.key, now().steady});
   }
   pending_.add(std::move(sends));
 }
@@ -466,22 +361,6 @@ void Puller::addPeers(std::span<const store::PeerRow> peers) {
       policies_->addPeer(row.key, row.name);
       machine_->peerAdded(row.key, kRequestsMax, 1, configured->rateLimit);
       machine_->peerKnown(row.key, row.store, row.storeEpoch);
-    }
-  }
-}
-
-void Puller::keepStatuses(const StepJob& step) {
-  if (decided_.empty()) {
-    return;
-  }
-  std::unordered_map<delivery::MessageKey, bool> applied;
-  for (std::size_t index = 0; index < step.settled.size(); ++index) {
-    applied.insert_or_assign(step.actions.settlements[index].key, step.settled[index].has_value());
-  }
-  for (auto& [number, decided] : decided_) {
-    const auto place = applied.find(decided.first);
-    if (!decided.second && place != applied.end()) {
-      decided.second = place->second ? SettleStatus::settled : SettleStatus::late;
     }
   }
 }

@@ -3,12 +3,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -16,6 +14,7 @@
 #include "ackbox/run_report.hpp"
 #include "base/mutex.hpp"
 #include "delivery/pending_step.hpp"
+#include "manager/run/claim_ledger.hpp"
 #include "manager/run/policy_lookup.hpp"
 #include "manager/run/step_events.hpp"
 #include "manager/run/step_job.hpp"
@@ -50,17 +49,8 @@ public:
   void settledOutside(delivery::SessionKey session, delivery::MessageKey key);
 
 private:
-  /// One claim that its caller still has.
-  struct Outstanding {
-    delivery::RequestId request = 0;
-    delivery::MessageKey key = 0;
-    SteadyTime since{};
-  };
-  enum class Standing : std::uint8_t { outstanding, decided, late };
   enum class Look : bool { no, yes };
-  using Number = std::uint64_t;
-  /// One that was decided, and what became of it: empty while it may not be committed yet.
-  using Decided = std::pair<delivery::MessageKey, std::optional<SettleStatus>>;
+  using Number = ClaimLedger::Number;
 
   /// Runs `work` alone, then reports to subscribers what it committed.
   template <typename Work>
@@ -69,11 +59,8 @@ private:
   void close() noexcept ACKBOX_REQUIRES(mutex_);
   [[nodiscard]] delivery::Now now() const;
   void forgetSettled() ACKBOX_REQUIRES(mutex_);
-  [[nodiscard]] Standing standingOf(const ClaimToken& token) const ACKBOX_REQUIRES(mutex_);
   /// The caller's answer to one claim; `pending_` grows by what follows from it.
   void decide(Number number, const SendReport& report) ACKBOX_REQUIRES(mutex_);
-  /// What became of a claim that was decided, after its commit.
-  SettleStatus statusOf(Number number) ACKBOX_REQUIRES(mutex_);
   /// Commits what is pending, looks for new rows and dead owners if asked, and returns whether a further claim may find
   /// something new. Appends to `taken` what its claims brought. After a throw everything is as before, and what was
   /// decided waits in `pending_`.
@@ -81,7 +68,6 @@ private:
   void commitDecided() ACKBOX_REQUIRES(mutex_);
   void addTaken(StepJob& step, std::vector<Claim>& taken) ACKBOX_REQUIRES(mutex_);
   void addPeers(std::span<const store::PeerRow> peers) ACKBOX_REQUIRES(mutex_);
-  void keepStatuses(const StepJob& step) ACKBOX_REQUIRES(mutex_);
   void announce() ACKBOX_EXCLUDES(mutex_, announceMutex_);
 
   Core& core_;
@@ -92,15 +78,8 @@ private:
   std::unique_ptr<delivery::Machine> machine_ ACKBOX_GUARDED_BY(mutex_);
   std::unordered_map<delivery::PeerKey, store::PeerRow> peers_ ACKBOX_GUARDED_BY(mutex_);
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> sessionPeers_ ACKBOX_GUARDED_BY(mutex_);
-  std::unordered_map<Number, Outstanding> outstanding_ ACKBOX_GUARDED_BY(mutex_);
-  std::unordered_map<Number, Decided> decided_ ACKBOX_GUARDED_BY(mutex_);
-  // Taken back while their callers had them.
-  std::unordered_set<Number> recovered_ ACKBOX_GUARDED_BY(mutex_);
+  ClaimLedger ledger_ ACKBOX_GUARDED_BY(mutex_);
   delivery::PendingStep pending_ ACKBOX_GUARDED_BY(mutex_);
-  Number lastNumber_ ACKBOX_GUARDED_BY(mutex_) = 0;
-  // Of this opening; claims before it are late.
-  Number firstNumber_ ACKBOX_GUARDED_BY(mutex_) = 1;
-  std::int64_t owner_ ACKBOX_GUARDED_BY(mutex_) = 0;
   std::uint64_t buried_ ACKBOX_GUARDED_BY(mutex_) = 0;
   bool mustRestart_ ACKBOX_GUARDED_BY(mutex_) = true;
   bool moreUnread_ ACKBOX_GUARDED_BY(mutex_) = false;
