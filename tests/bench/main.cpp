@@ -96,8 +96,8 @@ void measure(const Arguments& arguments) {
   const Scratch scratch(arguments.smoke);
   Report report;
   report.settings.folder = scratch.folder();
-  // Smoke: one batch, so that every path runs once.
-  report.settings.count = arguments.smoke ? 100 : arguments.count;
+  // Smoke: few, so that every path runs; whole batches are taken even so.
+  report.settings.count = arguments.smoke ? 20 : arguments.count;
   report.settings.duration = std::chrono::milliseconds(static_cast<std::int64_t>(arguments.seconds * 1000));
   report.runs = arguments.smoke ? 1 : arguments.runs;
   report.machine = machineFacts(scratch.folder());

@@ -5,7 +5,7 @@
 #
 #   run.sh BUILD_DIR WORK_DIR [SECONDS]
 set -euo pipefail
-build=$1 work=$2 seconds=${3:-5}
+build=$1 work=$2 seconds=${3:-3}
 package=better-sqlite3 version=13.2.0 sqlite=3.54.1
 # Of the amalgamation itself: sqlite3.c and sqlite3.h.
 sums="75a4760a7b9727a4c4c877aec92eacf39e52a8f2921ce00bd33be6d3a8e8e254  sqlite3.c
@@ -52,7 +52,7 @@ attempt() { # PROGRAM ARGUMENT...
 
 attempt "$build/tests/unit/store/unit_store" --source-file='*log*_test.cpp,*durability_test.cpp'
 [[ -z ${ACKBOX_TEST_SCALE:-} ]] || attempt "$build/tests/fault/fault_calls"
-export ACKBOX_TEST_SCALE=${ACKBOX_TEST_SCALE:-0.3}
+export ACKBOX_TEST_SCALE=${ACKBOX_TEST_SCALE:-0.2}
 attempt "$build/tests/fault/fault_power_cut"
 attempt "$build/tests/simulation/ackbox_simulation" --seconds "$seconds" --base "SQLite $sqlite"
 [[ $problems -eq 0 ]]
