@@ -74,7 +74,7 @@ int backup(Console& console, const Arguments& arguments) {
   const Stats stats = copy.getStats();
   partial.place(arguments.overwrite);
   if (console.json()) {
-    console.line(JsonLine()
+    console.line(json::Line()
                      .add("to", to.string())
                      .add("bytes", stats.fileBytes)
                      .add("verified", !arguments.noVerify)

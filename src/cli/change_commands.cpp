@@ -27,7 +27,7 @@ int changeEach(Console& console, const Arguments& arguments, const char* done, c
     const ChangeReceipt receipt = change(outbox, id);
     allDone = allDone && receipt.done();
     if (console.json()) {
-      JsonLine line;
+      json::Line line;
       line.add("message_id", id).add("done", receipt.done());
       if (receipt.done()) {
         line.add("sequence", receipt.sequence);
@@ -80,7 +80,7 @@ int report(Console& console, const Arguments& arguments, const char* done, std::
     remarkUnknownNames(console, openToRead(console.world(), arguments), arguments);
   }
   if (console.json()) {
-    console.line(JsonLine().add("changed", changed));
+    console.line(json::Line().add("changed", changed));
   } else {
     console.say(countText(changed, "dead letter") + " " + done);
   }
@@ -105,7 +105,7 @@ int dryRun(Console& console, const Arguments& arguments, const char* done) {
     remarkUnknownNames(console, reader, arguments);
   }
   if (console.json()) {
-    console.line(JsonLine().add("would_change", count));
+    console.line(json::Line().add("would_change", count));
   } else {
     console.say(countText(count, "dead letter") + " would be " + done + "; nothing was changed");
   }

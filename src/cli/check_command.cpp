@@ -114,10 +114,10 @@ public:
     return text;
   }
 
-  [[nodiscard]] JsonLine json() const {
-    JsonLine line;
+  [[nodiscard]] json::Line json() const {
+    json::Line line;
     line.add("state", nameOf(health())).add("exit_code", static_cast<int>(health()));
-    line.raw("problems", jsonList(problems()));
+    line.raw("problems", json::list(problems()));
     for (const Figure& figure : figures_) {
       line.add(figure.jsonName, figure.value);
     }

@@ -26,7 +26,7 @@ void Console::remark(std::string_view sentence) {
 
 int Console::fail(int code, std::string_view message) {
   if (json_) {
-    world_.err << JsonLine().add("error", message).add("exit_code", code).text() << '\n';
+    world_.err << json::Line().add("error", message).add("exit_code", code).text() << '\n';
   } else {
     remark("ackbox: " + std::string(message));
   }

@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "cli/arguments.hpp"
-#include "cli/json_line.hpp"
 #include "cli/table.hpp"
 #include "cli/tool.hpp"
+#include "json/line.hpp"
 
 namespace ackbox::cli {
 
@@ -21,7 +21,7 @@ public:
   [[nodiscard]] const World& world() const noexcept { return world_; }
   [[nodiscard]] WallTime now() const { return world_.clock->wallNow(); }
 
-  void line(const JsonLine& object) { line(object.text()); }
+  void line(const json::Line& object) { line(object.text()); }
   /// JSON on one line, without a line's end.
   void line(std::string_view json) { world_.out << json << '\n'; }
   void table(const Table& table);

@@ -25,7 +25,7 @@ int doctor(Console& console, const Arguments& arguments) {
   const std::vector<Symptom> symptoms = examine(console.world(), arguments);
   for (const Symptom& symptom : symptoms) {
     if (console.json()) {
-      console.line(JsonLine()
+      console.line(json::Line()
                        .add("about", symptom.about)
                        .add("weight", nameOf(symptom.weight))
                        .add("text", symptom.text)

@@ -6,10 +6,10 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/frame_line.hpp"
-#include "cli/json_slices.hpp"
 #include "cli/open.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/text.hpp"
+#include "json/checked.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -55,7 +55,7 @@ public:
     if (line.size() > kLineBytesMax) {
       taken.problem = "the line is longer than any frame can be";
     } else {
-      FrameLine parsed = parseFrameLine(withoutMark(line), defaults_);
+      FrameLine parsed = parseFrameLine(json::withoutMark(line), defaults_);
       taken.problem = std::move(parsed.problem);
       if (taken.problem.empty()) {
         bytes_ += parsed.frame.data.size();
@@ -111,7 +111,7 @@ private:
     }
     ++(receipt.isNew() ? stored_ : duplicates_);
     if (console_.json()) {
-      console_.line(JsonLine()
+      console_.line(json::Line()
                         .add("line", line)
                         .add("status", toString(receipt.status))
                         .add("message_id", receipt.messageId)
@@ -131,7 +131,7 @@ private:
   void refuse(std::uint64_t line, const std::string& status, const std::string& detail) {
     ++refused_;
     if (console_.json()) {
-      console_.line(JsonLine().add("line", line).add("status", status).add("detail", detail));
+      console_.line(json::Line().add("line", line).add("status", status).add("detail", detail));
     } else {
       progress_.clear();
       console_.remark("line " + std::to_string(line) + ": " + status + ": " + detail);

@@ -19,7 +19,7 @@ int exportMessages(Console& console, const Arguments& arguments) {
   const auto write = [&console, &damaged](std::string_view line) {
     damaged += line.starts_with(R"({"damaged":true,)") ? 1U : 0U;
     line.remove_suffix(1);
-    console.line(oneLine(line));
+    console.line(json::oneLine(line));
     if (!console.world().out.good()) {
       throw OutputEnded();
     }

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
-#include "cli/instant.hpp"
-#include "cli/json_line.hpp"
-#include "cli/json_slices.hpp"
+#include "base/timestamp.hpp"
+#include "json/checked.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -17,22 +16,6 @@ namespace {
 constexpr std::array<std::string_view, 11> kPassedOver = {"row",         "state",          "sequence",  "retry_count",
                                                           "enqueued_at", "enqueued_at_ms", "failed_at", "due_at",
                                                           "due_at_ms",   "reason",         "last_error"};
-
-/// A scalar only: a slice that begins with a bracket is not made a value, however deep it is.
-nlohmann::json scalarOf(std::string_view slice) {
-  const bool isNested = slice.front() == '{' || slice.front() == '[';
-  return isNested ? nlohmann::json(nlohmann::json::value_t::discarded)
-                  : nlohmann::json::parse(slice.begin(), slice.end(), nullptr, false);
-}
-
-/// The string at hand, where it holds nothing that would have to be decoded or refused, as nearly everywhere.
-std::optional<std::string_view> plainText(std::string_view slice) {
-  if (slice.size() < 2 || slice.front() != '"' || slice.back() != '"') {
-    return std::nullopt;
-  }
-  const std::string_view text = slice.substr(1, slice.size() - 2);
-  return isPlainJson(text) ? std::optional(text) : std::nullopt;
-}
 
 std::string* textField(Frame& frame, std::string_view key) {
   if (key == "peer") {
@@ -67,17 +50,22 @@ std::optional<WallTime>* instantField(Frame& frame, std::string_view key) {
 }
 
 /// What is wrong with the instant; empty: nothing, and `instant` has it.
-std::string takeInstant(std::optional<WallTime>& instant, std::string_view key, const nlohmann::json& value) {
+std::string takeInstant(std::optional<WallTime>& instant, std::string_view key, std::string_view value,
+                        const std::optional<std::string_view>& text) {
   const bool isCounted = key.ends_with("_ms");
   // Up to the year 9999.
-  constexpr std::int64_t kMax = 253'402'300'799'999;
+  constexpr std::uint64_t kMax = 253'402'300'799'999;
   instant.reset();
-  if (isCounted && value.is_number_unsigned() && value.get<std::uint64_t>() <= kMax) {
-    instant = WallTime(std::chrono::milliseconds(value.get<std::int64_t>()));
-  } else if (!isCounted && value.is_string()) {
-    instant = parseInstant(value.get<std::string>());
+  const std::optional<std::uint64_t> count = isCounted ? json::wholeNumber(value) : std::nullopt;
+  if (count && *count <= kMax) {
+    instant = WallTime(std::chrono::milliseconds(*count));
+  } else if (!isCounted && text) {
+    instant = parseTimestamp(*text);
+    if (instant && *instant < WallTime{}) {
+      instant.reset();
+    }
   }
-  if (instant || value.is_null()) {
+  if (instant || json::kindOf(value) == json::Kind::null) {
     return {};
   }
   return std::string(key) + (isCounted ? " must be a whole number of milliseconds since 1970, or null"
@@ -85,36 +73,32 @@ std::string takeInstant(std::optional<WallTime>& instant, std::string_view key, 
 }
 
 /// What is wrong with the member; empty: nothing, and the frame has it.
-std::string take(Frame& frame, std::string_view key, std::string_view slice) {
+std::string take(Frame& frame, json::Members& members, std::string_view key, std::string_view value) {
   if (key == "data") {
-    frame.data = slice;
+    frame.data = value;
     return {};
   }
-  if (std::string* text = textField(frame, key)) {
-    if (const std::optional<std::string_view> plain = plainText(slice)) {
-      *text = *plain;
-      return {};
-    }
-    const nlohmann::json value = scalarOf(slice);
-    if (!value.is_string()) {
+  const std::optional<std::string_view> text = members.decode(value);
+  if (std::string* const field = textField(frame, key)) {
+    if (!text) {
       return std::string(key) + " must be a string";
     }
-    *text = value.get<std::string>();
+    *field = *text;
     return {};
   }
   if (std::optional<WallTime>* instant = instantField(frame, key)) {
-    return takeInstant(*instant, key, scalarOf(slice));
+    return takeInstant(*instant, key, value, text);
   }
   if (key == "priority") {
-    const nlohmann::json value = scalarOf(slice);
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kPriorityMax) {
+    const std::optional<std::uint64_t> priority = json::wholeNumber(value);
+    if (!priority || *priority > kPriorityMax) {
       return "priority must be a whole number from 0 to 9";
     }
-    frame.priority = value.get<std::uint8_t>();
+    frame.priority = static_cast<std::uint8_t>(*priority);
     return {};
   }
   if (key == "damaged") {
-    return scalarOf(slice) == false ? "" : "it is damaged: the file that it is from does not hold it as it was written";
+    return value == "false" ? "" : "it is damaged: the file that it is from does not hold it as it was written";
   }
   const bool isKnown = std::find(kPassedOver.begin(), kPassedOver.end(), key) != kPassedOver.end();
   return isKnown ? std::string() : "the key \"" + std::string(key) + "\" is none of a frame's";
@@ -124,13 +108,13 @@ std::string take(Frame& frame, std::string_view key, std::string_view slice) {
 
 FrameLine parseFrameLine(std::string_view line, const Frame& defaults) {
   FrameLine parsed{defaults, {}};
-  const JsonSlices slices = sliceObject(line);
-  parsed.problem = slices.problem;
-  for (const auto& [key, slice] : slices.members) {
+  json::CheckedMembers object = json::readObject(line);
+  parsed.problem = std::move(object.problem);
+  for (const auto& [key, value] : object.members.all()) {
     if (!parsed.problem.empty()) {
       break;
     }
-    parsed.problem = take(parsed.frame, key, slice);
+    parsed.problem = take(parsed.frame, object.members, key, value);
   }
   return parsed;
 }

@@ -94,7 +94,7 @@ int changeFrames(Console& console, const Arguments& arguments, const char* done,
     if (!source) {
       allDone = false;
       if (console.json()) {
-        console.line(JsonLine().add("message_id", id).add("done", false).add("refusal", why));
+        console.line(json::Line().add("message_id", id).add("done", false).add("refusal", why));
       } else {
         console.remark(std::string(id).append(": ").append(why));
       }
@@ -103,7 +103,7 @@ int changeFrames(Console& console, const Arguments& arguments, const char* done,
     const InboxReceipt receipt = change(outbox, *source, id);
     allDone = allDone && receipt.done();
     if (console.json()) {
-      JsonLine line;
+      json::Line line;
       line.add("message_id", id).add("source", *source).add("done", receipt.done());
       if (receipt.done()) {
         line.add("sequence", receipt.sequence);
@@ -137,7 +137,7 @@ int choiceUsage(Console& console, const Arguments& arguments) {
 
 int reportFrames(Console& console, const char* done, std::uint64_t changed) {
   if (console.json()) {
-    console.line(JsonLine().add("changed", changed));
+    console.line(json::Line().add("changed", changed));
   } else {
     console.say(countText(changed, "deferred frame") + " " + done);
   }
@@ -192,13 +192,13 @@ int inboxShow(Console& console, const Arguments& arguments) {
   // None of one that has ended.
   const InboundFrame frame = reader.inboxFrame(*source, id).value_or(InboundFrame());
   if (console.json()) {
-    JsonLine line = inboxLine(*info);
+    json::Line line = inboxLine(*info);
     line.add("time_ms", frame.time)
         .add("expires_at_ms", frame.expiresAt)
         .add("traceparent", frame.traceparent)
         .add("correlation_id", frame.correlationId)
         .add("data_content_type", frame.dataContentType)
-        .raw("data", frame.data.empty() ? "null" : oneLine(frame.data));
+        .raw("data", frame.data.empty() ? "null" : json::oneLine(frame.data));
     console.line(line);
     return kDone;
   }
@@ -257,7 +257,7 @@ int inboxExplain(Console& console, const Arguments& arguments) {
     console.say(explanation->sentence);
     return kDone;
   }
-  JsonLine line = inboxLine(explanation->frame);
+  json::Line line = inboxLine(explanation->frame);
   line.raw("reasons", reasonsText(explanation->reasons)).add("sentence", explanation->sentence);
   console.line(line);
   return kDone;

@@ -28,8 +28,8 @@ std::string inboxStateName(InboxState state) {
   return name;
 }
 
-JsonLine inboxLine(const InboxInfo& frame) {
-  JsonLine line;
+json::Line inboxLine(const InboxInfo& frame) {
+  json::Line line;
   line.add("message_id", frame.messageId)
       .add("row", frame.row)
       .add("state", inboxStateName(frame.state))

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "ackbox/inbox.hpp"
-#include "cli/json_line.hpp"
+#include "json/line.hpp"
 
 namespace ackbox::cli {
 
@@ -14,6 +14,6 @@ namespace ackbox::cli {
 /// The state of a frame that has not ended, from that; nothing: no such state has this name.
 [[nodiscard]] std::optional<InboxState> liveInboxStateOf(std::string_view name);
 /// What is common to a deferred frame wherever `--json` prints one.
-[[nodiscard]] JsonLine inboxLine(const InboxInfo& frame);
+[[nodiscard]] json::Line inboxLine(const InboxInfo& frame);
 
 }  // namespace ackbox::cli

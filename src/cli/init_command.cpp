@@ -250,7 +250,7 @@ int init(Console& console, const Arguments& arguments) {
   }
   for (const NewFile& file : files) {
     if (console.json()) {
-      console.line(JsonLine().add("file", file.path.string()).add("secret", file.isSecret));
+      console.line(json::Line().add("file", file.path.string()).add("secret", file.isSecret));
     } else {
       console.say("made " + file.path.string() + (file.isSecret ? ", which only you can read" : ""));
     }

@@ -66,7 +66,7 @@ int show(Console& console, const Arguments& arguments) {
     return unknown(console, reader, id);
   }
   if (console.json()) {
-    JsonLine line = messageLine(*message);
+    json::Line line = messageLine(*message);
     line.raw("attempts", attemptsText(message->attempts));
     addFrame(line, *frame);
     console.line(line);
@@ -116,7 +116,7 @@ int explain(Console& console, const Arguments& arguments) {
     sayAttempts(console, explanation->message);
     return kDone;
   }
-  JsonLine line = messageLine(explanation->message);
+  json::Line line = messageLine(explanation->message);
   line.raw("attempts", attemptsText(explanation->message.attempts));
   line.raw("reasons", reasonsText(explanation->reasons)).add("sentence", explanation->sentence);
   console.line(line);

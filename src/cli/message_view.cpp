@@ -44,8 +44,8 @@ std::string stateName(MessageState state) {
   return name;
 }
 
-JsonLine messageLine(const MessageInfo& message) {
-  JsonLine line;
+json::Line messageLine(const MessageInfo& message) {
+  json::Line line;
   line.add("message_id", message.messageId)
       .add("row", message.row)
       .add("state", stateName(message.state))
@@ -85,7 +85,7 @@ Table messageTable(const std::vector<MessageInfo>& messages, WallTime now) {
 std::string reasonsText(const std::vector<Reason>& reasons) {
   std::string text;
   for (const Reason& reason : reasons) {
-    JsonLine line;
+    json::Line line;
     line.add("hindrance", toString(reason.hindrance))
         .add("until_at_ms", reason.until == WallTime{} ? std::nullopt : std::optional(reason.until))
         .add("sequence", reason.sequence)
@@ -115,7 +115,7 @@ Table attemptTable(const std::vector<AttemptInfo>& attempts, WallTime now) {
 std::string attemptsText(const std::vector<AttemptInfo>& attempts) {
   std::string text;
   for (const AttemptInfo& attempt : attempts) {
-    JsonLine line;
+    json::Line line;
     line.add("first_at_ms", attempt.firstAt).add("at_ms", attempt.lastAt).add("count", attempt.count);
     line.raw("took_ms", attempt.took ? std::to_string(attempt.took->count()) : "null");
     line.add("outcome", attempt.outcome);
@@ -126,14 +126,14 @@ std::string attemptsText(const std::vector<AttemptInfo>& attempts) {
   return "[" + text + "]";
 }
 
-void addFrame(JsonLine& line, const Frame& frame) {
+void addFrame(json::Line& line, const Frame& frame) {
   line.add("traceparent", frame.traceparent)
       .add("correlation_id", frame.correlationId)
       .add("not_before_ms", frame.notBefore)
       .add("expires_at_ms", frame.expiresAt)
       .add("priority", frame.priority)
       .add("supersede_key", frame.supersedeKey)
-      .raw("data", frame.data.empty() ? "null" : oneLine(frame.data));
+      .raw("data", frame.data.empty() ? "null" : json::oneLine(frame.data));
 }
 
 }  // namespace ackbox::cli

@@ -7,13 +7,13 @@
 #include "ackbox/frame.hpp"
 #include "ackbox/message_page.hpp"
 #include "cli/arguments.hpp"
-#include "cli/json_line.hpp"
 #include "cli/table.hpp"
+#include "json/line.hpp"
 
 namespace ackbox::cli {
 
 /// What is common to a message wherever `--json` prints one.
-[[nodiscard]] JsonLine messageLine(const MessageInfo& message);
+[[nodiscard]] json::Line messageLine(const MessageInfo& message);
 [[nodiscard]] Table messageTable(const std::vector<MessageInfo>& messages, WallTime now);
 /// The member `reasons` of an explanation.
 [[nodiscard]] std::string reasonsText(const std::vector<Reason>& reasons);
@@ -22,7 +22,7 @@ namespace ackbox::cli {
 [[nodiscard]] Table attemptTable(const std::vector<AttemptInfo>& attempts, WallTime now);
 [[nodiscard]] std::string attemptsText(const std::vector<AttemptInfo>& attempts);
 
-void addFrame(JsonLine& line, const Frame& frame);
+void addFrame(json::Line& line, const Frame& frame);
 /// The state as options spell it: `pending`.
 [[nodiscard]] std::string stateName(MessageState state);
 /// What `--peer`, `--session` and `--state` choose.

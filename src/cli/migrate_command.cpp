@@ -9,7 +9,7 @@ int migrate(Console& console, const Arguments& arguments) {
   const FileInfo info = openToRead(console.world(), arguments).fileInfo();
   if (console.json()) {
     console.line(
-        JsonLine().add("version", info.schemaVersion).add("written_by", info.writtenBy).add("migrated", false));
+        json::Line().add("version", info.schemaVersion).add("written_by", info.writtenBy).add("migrated", false));
   } else {
     console.say(arguments.file.string() + ": the tables have version " + std::to_string(info.schemaVersion) +
                 ", made by ackbox " + info.writtenBy + "; this tool writes the same: nothing to do");

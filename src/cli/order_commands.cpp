@@ -32,7 +32,7 @@ int give(Console& console, const Arguments& arguments, const Words& words, int u
     throw;
   }
   if (console.json()) {
-    JsonLine line;
+    json::Line line;
     line.add("peer", peer);
     if (arguments.session) {
       line.add("session", *arguments.session);

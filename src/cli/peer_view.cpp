@@ -35,9 +35,9 @@ std::vector<PeerFigures> readPeers(const OutboxReader& reader) {
   return peers;
 }
 
-JsonLine peerLine(const PeerFigures& peer) {
+json::Line peerLine(const PeerFigures& peer) {
   const PeerStats& figures = peer.figures;
-  JsonLine line;
+  json::Line line;
   line.add("peer", figures.peer)
       .add("state", toString(peer.circuit.state))
       .add("since_at_ms", known(peer.circuit.since))
@@ -102,8 +102,8 @@ std::vector<std::string> longCauses(const std::vector<PeerFigures>& peers) {
   return causes;
 }
 
-JsonLine blockedLine(const BlockedSession& session) {
-  JsonLine line;
+json::Line blockedLine(const BlockedSession& session) {
+  json::Line line;
   line.add("peer", session.peer)
       .add("session", session.session)
       .add("since_at_ms", known(session.since))

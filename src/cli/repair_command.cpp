@@ -2,9 +2,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/json_line.hpp"
 #include "cli/open.hpp"
 #include "cli/text.hpp"
+#include "json/line.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -25,12 +25,12 @@ int repair(Console& console, const Arguments& arguments) {
   // A dry run ends as verify, which finds the same.
   const int code = left.empty() && (!arguments.dryRun || report.mended == 0) ? kDone : kProblems;
   if (console.json()) {
-    JsonLine line;
+    json::Line line;
     line.add("done", !arguments.dryRun).add("mended", arguments.dryRun ? 0 : report.mended);
     if (arguments.dryRun) {
       line.add("would_mend", report.mended);
     }
-    console.line(line.raw("findings", jsonList(report.findings)).raw("left", jsonList(left)));
+    console.line(line.raw("findings", json::list(report.findings)).raw("left", json::list(left)));
     return code;
   }
   if (arguments.dryRun && report.mended != 0) {

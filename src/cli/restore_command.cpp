@@ -8,7 +8,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/file_steps.hpp"
 #include "cli/file_users.hpp"
-#include "cli/instant.hpp"
 #include "cli/open.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/text.hpp"
@@ -191,7 +190,7 @@ void print(Console& console, const Plan& plan, const std::string& origin, bool i
   const std::vector<std::string> steps = stepsOf(plan);
   const std::vector<std::string> advice = adviceOf(plan);
   if (console.json()) {
-    console.line(JsonLine()
+    console.line(json::Line()
                      .add("done", !isDryRun)
                      .add("file", plan.file.string())
                      .add("kept_as", plan.aside.string())
@@ -199,8 +198,8 @@ void print(Console& console, const Plan& plan, const std::string& origin, bool i
                      .add("origin", origin)
                      .add("sender", plan.isSender)
                      .add("receiver", plan.isReceiver)
-                     .raw("steps", jsonList(steps))
-                     .raw("next", jsonList(advice)));
+                     .raw("steps", json::list(steps))
+                     .raw("next", json::list(advice)));
     return;
   }
   console.say(isDryRun ? "would:" : "done:");

@@ -29,8 +29,8 @@ std::string ackedText(const Stats& stats, WallTime now) {
 
 }  // namespace
 
-JsonLine statsLine(const Stats& stats, const std::vector<std::int64_t>& processes) {
-  JsonLine line;
+json::Line statsLine(const Stats& stats, const std::vector<std::int64_t>& processes) {
+  json::Line line;
   line.add("pending", stats.pending)
       .add("sending", stats.sending)
       .add("sent", stats.sent)
@@ -112,8 +112,8 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
   return table;
 }
 
-JsonLine sessionLine(const SessionStats& session) {
-  JsonLine line;
+json::Line sessionLine(const SessionStats& session) {
+  json::Line line;
   line.add("peer", session.peer)
       .add("session", session.session)
       .add("live", session.live)

@@ -78,10 +78,10 @@ std::string_view commandWord(const World& world) {
 int healthWithout(const World& world, Health health, std::string_view why, bool json) {
   const int code = static_cast<int>(health);
   if (json) {
-    world.out << JsonLine()
+    world.out << json::Line()
                      .add("state", nameOf(health))
                      .add("exit_code", code)
-                     .raw("problems", jsonList({std::string(why)}))
+                     .raw("problems", json::list({std::string(why)}))
                      .text()
               << '\n';
   } else {
@@ -97,7 +97,7 @@ int usageProblem(const World& world, std::string_view command, const std::string
     return healthWithout(world, Health::unknown, why, isJson);
   }
   if (isJson) {
-    world.err << JsonLine().add("error", why).add("exit_code", static_cast<int>(kUsage)).text() << '\n';
+    world.err << json::Line().add("error", why).add("exit_code", static_cast<int>(kUsage)).text() << '\n';
   } else {
     world.err << visible(why) << "\nRun with --help for more information.\n";
   }

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kSendersMax = 10'000;
 
-JsonLine senderLine(const InboundSenderStats& sender) {
-  JsonLine line;
+json::Line senderLine(const InboundSenderStats& sender) {
+  json::Line line;
   line.add("source", sender.source)
       .add("sessions", sender.sessions)
       .add("origins", sender.origins)
@@ -38,8 +38,8 @@ Table senderTable(const std::vector<InboundSenderStats>& senders) {
   return table;
 }
 
-JsonLine originLine(const std::string& source, const InboundOriginStats& origin) {
-  JsonLine line;
+json::Line originLine(const std::string& source, const InboundOriginStats& origin) {
+  json::Line line;
   line.add("source", source)
       .add("origin", origin.origin)
       .add("epoch", origin.epoch)
@@ -114,7 +114,7 @@ int forget(Console& console, const Arguments& arguments) {
   OutboxOperator outbox = openToChange(console.world(), arguments);
   const ForgetReport report = outbox.forgetSender(arguments.source, originOf(arguments));
   if (console.json()) {
-    console.line(JsonLine()
+    console.line(json::Line()
                      .add("sessions", report.sessions)
                      .add("origins", report.origins)
                      .add("marks", report.marks)

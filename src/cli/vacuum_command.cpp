@@ -28,7 +28,7 @@ int vacuum(Console& console, const Arguments& arguments) {
   }
   const Stats after = manager.getStats();
   if (console.json()) {
-    console.line(JsonLine()
+    console.line(json::Line()
                      .add("released_pages", released)
                      .add("file_bytes_before", before.fileBytes)
                      .add("file_bytes", after.fileBytes)

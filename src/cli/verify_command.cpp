@@ -32,7 +32,7 @@ std::vector<FileNote> notesOf(const OutboxReader& reader) {
 std::string jsonOf(const std::vector<FileNote>& notes) {
   std::string list;
   for (const FileNote& note : notes) {
-    list += (list.empty() ? "" : ",") + JsonLine()
+    list += (list.empty() ? "" : ",") + json::Line()
                                             .add("event", note.event)
                                             .add("at", instantText(note.at))
                                             .add("times", note.times)
@@ -51,14 +51,14 @@ int verify(Console& console, const Arguments& arguments) {
   std::string findings;
   Table table({{"TABLE", Align::left}, {"ROW", Align::right}, {"PROBLEM", Align::left}});
   for (const Finding& finding : report.findings) {
-    JsonLine line;
+    json::Line line;
     line.add("table", finding.table).add("row", finding.row).add("problem", finding.problem);
     findings += (findings.empty() ? "" : ",") + line.text();
     table.add({finding.table.empty() ? "-" : finding.table, finding.row == 0 ? "-" : std::to_string(finding.row),
                finding.problem});
   }
   if (console.json()) {
-    JsonLine line;
+    json::Line line;
     line.add("clean", report.clean())
         .add("messages", report.messages)
         .add("sessions", report.sessions)

@@ -4,12 +4,12 @@
 #include <map>
 #include <span>
 
+#include "base/timestamp.hpp"
+#include "json/fault.hpp"
+#include "json/reader.hpp"
 #include "protocol/ack_event.hpp"
-#include "protocol/json_reader.hpp"
-#include "protocol/json_text.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/text_rules.hpp"
-#include "protocol/timestamp.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::protocol {
@@ -28,7 +28,7 @@ std::optional<Outcome> parseOutcome(std::string_view name) noexcept {
 }
 
 /// An optional text, cut to `bytesMax`; false when the member is there and is none.
-bool readText(Members& members, std::string_view key, std::size_t bytesMax, std::string& into) {
+bool readText(json::Members& members, std::string_view key, std::size_t bytesMax, std::string& into) {
   const std::optional<std::string_view> raw = members.find(key);
   const std::optional<std::string_view> text = raw ? members.decode(*raw) : std::nullopt;
   if (text) {
@@ -38,10 +38,11 @@ bool readText(Members& members, std::string_view key, std::size_t bytesMax, std:
 }
 
 /// What an entry of a list of results says of its frame; false when it is not well-formed.
-bool readResult(Members& entry, FrameResult& result) {
+bool readResult(json::Members& entry, FrameResult& result) {
   const std::optional<Outcome> outcome = parseOutcome(entry.text("outcome").value_or(""));
   const std::string_view duplicate = entry.find("duplicate").value_or("false");
-  if (!outcome || kindOf(duplicate) != JsonKind::boolean || !readText(entry, "code", kCodeBytesMax, result.code) ||
+  if (!outcome || json::kindOf(duplicate) != json::Kind::boolean ||
+      !readText(entry, "code", kCodeBytesMax, result.code) ||
       !readText(entry, "detail", kDetailBytesMax, result.detail)) {
     return false;
   }
@@ -63,8 +64,8 @@ bool readResult(Members& entry, FrameResult& result) {
 
 bool readResults(std::string_view list, const SendRequest& request, std::vector<FrameResult>& results) {
   results.reserve(request.frames.size());
-  ElementReader entries(list);
-  Members entry;
+  json::ElementReader entries(list);
+  json::Members entry;
   for (const OutboundFrame& frame : request.frames) {
     if (!entries.nextMembers(entry) || entry.text("id") != frame.messageId ||
         !readResult(entry, results.emplace_back())) {
@@ -75,8 +76,8 @@ bool readResults(std::string_view list, const SendRequest& request, std::vector<
 }
 
 /// A grant is a courtesy: one that cannot be read is none, and costs no result.
-void readCredit(const Members& document, AckDocument& into) {
-  if (const std::optional<Members> credit = Members::read(document.find("credit").value_or(""))) {
+void readCredit(const json::Members& document, AckDocument& into) {
+  if (const std::optional<json::Members> credit = json::Members::read(document.find("credit").value_or(""))) {
     into.creditFrames =
         static_cast<std::uint32_t>(parseCapped(credit->find("frames").value_or(""), kCreditFramesMax).value_or(0));
     into.creditBytes = parseCapped(credit->find("bytes").value_or(""), kCreditBytesMax).value_or(0);
@@ -154,7 +155,8 @@ private:
 
 /// One session's entry; nothing when it cannot be read or is of no session of the request. Of a session only the first
 /// entry counts.
-std::optional<SessionReport> takeSession(Members& entry, const SendRequest& request, UnreportedSessions& unreported) {
+std::optional<SessionReport> takeSession(json::Members& entry, const SendRequest& request,
+                                         UnreportedSessions& unreported) {
   const std::optional<std::string_view> id = entry.text("id");
   const std::optional<std::size_t> firstFrame = id ? unreported.find(*id) : std::nullopt;
   const std::optional<std::uint64_t> accepted = parseCounter(entry.text("accepted").value_or(""));
@@ -172,14 +174,14 @@ std::optional<SessionReport> takeSession(Members& entry, const SendRequest& requ
 }
 
 /// How far the peer has come, where that can be read; what cannot costs no result.
-void readSessions(const Members& document, const SendRequest& request, AckDocument& into) {
+void readSessions(const json::Members& document, const SendRequest& request, AckDocument& into) {
   const std::string_view list = document.find("sessions").value_or("");
-  if (kindOf(list) != JsonKind::array) {
+  if (json::kindOf(list) != json::Kind::array) {
     return;
   }
   UnreportedSessions unreported(request);
-  ElementReader entries(list);
-  Members entry;
+  json::ElementReader entries(list);
+  json::Members entry;
   while (!entries.atEnd() && !unreported.empty()) {
     const bool isRead = entries.nextMembers(entry);
     if (std::optional<SessionReport> progress = isRead ? takeSession(entry, request, unreported) : std::nullopt) {
@@ -191,14 +193,14 @@ void readSessions(const Members& document, const SendRequest& request, AckDocume
 }  // namespace
 
 std::optional<std::vector<NamedResult>> readAckEvent(std::string_view data) {
-  const std::optional<Members> members = Members::read(trimJson(data));
+  const std::optional<json::Members> members = json::Members::read(json::trim(data));
   const std::string_view list = members ? members->find("results").value_or("") : "";
-  if (kindOf(list) != JsonKind::array) {
+  if (json::kindOf(list) != json::Kind::array) {
     return std::nullopt;
   }
   std::vector<NamedResult> results;
-  ElementReader entries(list);
-  Members entry;
+  json::ElementReader entries(list);
+  json::Members entry;
   while (!entries.atEnd()) {
     const std::optional<std::string_view> id = entries.nextMembers(entry) ? entry.text("id") : std::nullopt;
     if (!id || results.size() == kAckEventResultsMax) {
@@ -218,16 +220,16 @@ std::optional<std::vector<NamedResult>> readAckEvent(std::string_view data) {
 
 std::optional<AckDocument> readAckDocument(std::string_view body, const SendRequest& request,
                                            std::string_view delivery) {
-  if (findFault(body, kAnswerDepthMax) != JsonFault::none) {
+  if (json::findFault(body, kAnswerDepthMax) != json::Fault::none) {
     return std::nullopt;
   }
-  std::optional<Members> members = Members::read(trimJson(body));
+  std::optional<json::Members> members = json::Members::read(json::trim(body));
   if (!members || members->text("outbox") != kVersion || members->text("delivery") != delivery) {
     return std::nullopt;
   }
   AckDocument document;
   const std::string_view list = members->find("results").value_or("");
-  if (kindOf(list) != JsonKind::array || !readResults(list, request, document.results)) {
+  if (json::kindOf(list) != json::Kind::array || !readResults(list, request, document.results)) {
     return std::nullopt;
   }
   readCredit(*members, document);

@@ -1,9 +1,9 @@
 #include "protocol/agenium.hpp"
 
+#include "json/reader.hpp"
+#include "json/writer.hpp"
 #include "protocol/attribute_reader.hpp"
 #include "protocol/body_rules.hpp"
-#include "protocol/json_reader.hpp"
-#include "protocol/json_writer.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/media_type.hpp"
 #include "protocol/statuses.hpp"
@@ -21,20 +21,20 @@ std::optional<std::string> nameOf(const std::string& kind, std::string_view payl
   if (kind != "EVENT" && kind != "REQUEST") {
     return kind;
   }
-  std::optional<Members> members = Members::read(payload);
+  std::optional<json::Members> members = json::Members::read(payload);
   const std::string_view name = members ? members->text(kind == "EVENT" ? "event" : "method").value_or("") : "";
   return !name.empty() && isPlainText(name, kTypeBytesMax) ? std::optional<std::string>(name) : std::nullopt;
 }
 
 /// The message that an event `ACK` is about; nothing when it names none.
 std::optional<std::string> acknowledged(std::string_view payload) {
-  const std::optional<Members> members = Members::read(payload);
-  std::optional<Members> data = members ? Members::read(members->find("data").value_or("")) : std::nullopt;
+  const std::optional<json::Members> members = json::Members::read(payload);
+  std::optional<json::Members> data = members ? json::Members::read(members->find("data").value_or("")) : std::nullopt;
   const std::string_view id = data ? data->text("msgId").value_or("") : "";
   return !id.empty() && isPlainText(id, kIdBytesMax) ? std::optional<std::string>(id) : std::nullopt;
 }
 
-void readTimestamp(const Members& members, AttributeReader& reader, InboundFrame& frame) {
+void readTimestamp(const json::Members& members, AttributeReader& reader, InboundFrame& frame) {
   const std::optional<std::uint64_t> timestamp = parseCounter(members.find("timestamp").value_or(""));
   reader.complainIf(!timestamp || *timestamp > kTimestampMax, "timestamp", "must be whole milliseconds since 1970");
   if (!reader.refusal()) {
@@ -71,7 +71,7 @@ void readPayload(std::string_view payload, const std::string& kind, std::size_t 
 
 DecodedFrame decodeOne(std::string_view body, std::size_t frameBytesMax) {
   DecodedFrame decoded;
-  std::optional<Members> members = Members::read(body);
+  std::optional<json::Members> members = json::Members::read(body);
   if (!members) {
     decoded.refusal = refusalOf("malformed", "a frame must be a JSON object with distinct keys");
     return decoded;
@@ -113,7 +113,7 @@ DecodedRequest decodeAgenium(const InboundRequest& request, const InboundOptions
   }
   decoded.problem = bodyProblem(request.body, limits.bodyBytesMax, limits.depthMax);
   if (!decoded.problem) {
-    decoded.frames.push_back(decodeOne(trimJson(request.body), limits.frameBytesMax));
+    decoded.frames.push_back(decodeOne(json::trim(request.body), limits.frameBytesMax));
     decoded.isRefusedByHeaders = decoded.frames.front().refusal.has_value();
   }
   return decoded;
@@ -122,7 +122,7 @@ DecodedRequest decodeAgenium(const InboundRequest& request, const InboundOptions
 InboundResponse encodeAgeniumAnswer(const FrameResult& result) {
   InboundResponse response;
   response.contentType = kMediaTypeAck;
-  ObjectWriter answer(response.body);
+  json::ObjectWriter answer(response.body);
   if (result.outcome == Outcome::ack || result.outcome == Outcome::defer) {
     // Theirs knows 200 alone for success.
     answer.raw("ok", "true");

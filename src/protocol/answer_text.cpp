@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "ackbox/visible.hpp"
-#include "protocol/json_reader.hpp"
-#include "protocol/json_text.hpp"
+#include "json/fault.hpp"
+#include "json/reader.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/media_type.hpp"
 #include "protocol/text_rules.hpp"
@@ -15,13 +15,13 @@ namespace {
 
 /// What a person would look for in an answer's JSON; nothing where there is no such text.
 std::string detailIn(std::string_view json) {
-  if (findFault(json, kAnswerDepthMax) != JsonFault::none) {
+  if (json::findFault(json, kAnswerDepthMax) != json::Fault::none) {
     return {};
   }
-  std::optional<Members> members = Members::read(trimJson(json));
+  std::optional<json::Members> members = json::Members::read(json::trim(json));
   for (const std::string_view key : {"detail", "error", "message", "title"}) {
     const std::optional<std::string_view> value = members ? members->find(key) : std::nullopt;
-    if (value && kindOf(*value) == JsonKind::string) {
+    if (value && json::kindOf(*value) == json::Kind::string) {
       return std::string(members->text(key).value_or(""));
     }
   }

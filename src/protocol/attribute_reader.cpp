@@ -1,7 +1,7 @@
 #include "protocol/attribute_reader.hpp"
 
+#include "base/timestamp.hpp"
 #include "protocol/text_rules.hpp"
-#include "protocol/timestamp.hpp"
 
 namespace ackbox::protocol {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "ackbox/sender.hpp"
-#include "protocol/json_reader.hpp"
+#include "json/reader.hpp"
 
 namespace ackbox::protocol {
 
@@ -22,7 +22,7 @@ enum class Need : bool { optional, required };
 /// Lifetime: `members` outlives it.
 class AttributeReader {
 public:
-  explicit AttributeReader(Members& members) : members_(members) {}
+  explicit AttributeReader(json::Members& members) : members_(members) {}
 
   void text(std::string_view name, Need need, std::size_t bytesMax, std::string& into);
   void time(std::string_view name, std::optional<WallTime>& into);
@@ -33,7 +33,7 @@ public:
   [[nodiscard]] const std::optional<FrameResult>& refusal() const noexcept { return refusal_; }
 
 private:
-  Members& members_;
+  json::Members& members_;
   std::optional<FrameResult> refusal_;
 };
 

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "base/hex.hpp"
+#include "json/reader.hpp"
+#include "json/writer.hpp"
 #include "protocol/attribute_reader.hpp"
 #include "protocol/base64.hpp"
 #include "protocol/body_rules.hpp"
 #include "protocol/decode_frame.hpp"
-#include "protocol/json_reader.hpp"
-#include "protocol/json_writer.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/media_type.hpp"
 #include "protocol/problem.hpp"
@@ -23,14 +24,6 @@ constexpr std::size_t kMediaTypeBytesMax = 256;
 constexpr std::size_t kEventNesting = 1;
 constexpr std::array<std::string_view, 5> kSignedOnly{"sessionid", "sessionorigin", "sessionepoch", "sessionseq",
                                                       "sessionprev"};
-
-int hexDigit(char letter) noexcept {
-  if (letter >= '0' && letter <= '9') {
-    return letter - '0';
-  }
-  const char lower = static_cast<char>(letter | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 /// RFC 7230, section 3.2.6: what older senders write around spaces and quotes.
 std::string unquoted(std::string_view value) {
@@ -49,15 +42,9 @@ std::string unquoted(std::string_view value) {
 std::string percentDecoded(std::string_view value) {
   std::string text;
   for (std::size_t at = 0; at < value.size(); ++at) {
-    const bool begins = value[at] == '%' && at + 2 < value.size();
-    const int high = begins ? hexDigit(value[at + 1]) : -1;
-    const int low = begins ? hexDigit(value[at + 2]) : -1;
-    if (high >= 0 && low >= 0) {
-      text.push_back(static_cast<char>(high * 16 + low));
-      at += 2;
-    } else {
-      text.push_back(value[at]);
-    }
+    const std::optional<char> byte = value[at] == '%' ? percentAt(value, at) : std::nullopt;
+    text.push_back(byte.value_or(value[at]));
+    at += byte ? 2 : 0;
   }
   return text;
 }
@@ -90,7 +77,7 @@ std::optional<FrameResult> headersProblem(const InboundRequest& request) {
 /// The attributes as they stand in a structured event.
 std::string structured(const InboundRequest& request) {
   std::string text;
-  ObjectWriter event(text);
+  json::ObjectWriter event(text);
   for (const auto& [name, value] : request.eventHeaders) {
     if (isAttributeName(name)) {
       event.text(name, percentDecoded(unquoted(value)));
@@ -103,19 +90,19 @@ std::string structured(const InboundRequest& request) {
 /// Whether the body is a request of another mode or form. Its signature says nothing of headers, so with other ones it
 /// would be another event. A batch is known by its first member.
 bool isFrameItself(std::string_view body, std::size_t depthMax) {
-  std::string_view text = trimJson(body);
+  std::string_view text = json::trim(body);
   if (text.empty() || (text.front() != '{' && text.front() != '[')) {
     return false;
   }
-  const JsonFault fault = findFault(text, depthMax);
-  if (fault != JsonFault::none) {
+  const json::Fault fault = json::findFault(text, depthMax);
+  if (fault != json::Fault::none) {
     // What is too deep to be looked at may be one.
-    return fault == JsonFault::depth;
+    return fault == json::Fault::depth;
   }
-  if (kindOf(text) == JsonKind::array) {
-    text = ElementReader(text).next().value_or("null");
+  if (json::kindOf(text) == json::Kind::array) {
+    text = json::ElementReader(text).next().value_or("null");
   }
-  const std::optional<Members> members = Members::read(text);
+  const std::optional<json::Members> members = json::Members::read(text);
   return members && (members->find("specversion") || (members->find("messageId") && members->find("payload")));
 }
 
@@ -123,7 +110,7 @@ bool isFrameItself(std::string_view body, std::size_t depthMax) {
 std::optional<FrameResult> takeData(const InboundRequest& request, bool isJson, std::size_t bytesMax,
                                     InboundFrame& frame) {
   if (isJson) {
-    frame.data = request.body.empty() ? "null" : trimJson(request.body);
+    frame.data = request.body.empty() ? "null" : json::trim(request.body);
   } else {
     if (!isPlainText(request.contentType, kMediaTypeBytesMax)) {
       return refusalOf("malformed", "content-type must be at most 256 bytes");
@@ -165,7 +152,7 @@ DecodedRequest decodeBinaryEvent(const InboundRequest& request, const InboundOpt
     }
   }
   const std::string event = structured(request);
-  std::optional<Members> members = Members::read(event);
+  std::optional<json::Members> members = json::Members::read(event);
   DecodedFrame& member = decoded.frames.emplace_back();
   decodeFrame(members ? &*members : nullptr, limits.frameBytesMax, member);
   if (std::optional<FrameResult> refusal = headersProblem(request)) {

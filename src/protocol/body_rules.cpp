@@ -1,6 +1,6 @@
 #include "protocol/body_rules.hpp"
 
-#include "protocol/json_text.hpp"
+#include "json/fault.hpp"
 #include "protocol/problem.hpp"
 #include "protocol/wire.hpp"
 
@@ -10,14 +10,14 @@ std::optional<InboundResponse> bodyProblem(std::string_view body, std::size_t by
   if (body.size() > bytesMax) {
     return bodyTooLarge(bytesMax);
   }
-  switch (findFault(body, depthMax)) {
-    case JsonFault::none:
+  switch (json::findFault(body, depthMax)) {
+    case json::Fault::none:
       return std::nullopt;
-    case JsonFault::syntax:
+    case json::Fault::syntax:
       return problem(400, "Not JSON", "the body is not JSON text by RFC 8259");
-    case JsonFault::encoding:
+    case json::Fault::encoding:
       return problem(400, "Not JSON", "the body is not UTF-8");
-    case JsonFault::depth:
+    case json::Fault::depth:
       return limitProblem(400, "Nested too deep", "the body has too many levels", "maxdepth", depthMax);
   }
   return std::nullopt;

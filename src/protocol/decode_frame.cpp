@@ -17,7 +17,7 @@ void readSession(AttributeReader& reader, InboundFrame& frame) {
 }
 
 /// The data's own rules; apart, because their codes are not `malformed`.
-std::optional<FrameResult> readData(Members& members, std::size_t bytesMax, std::string& into) {
+std::optional<FrameResult> readData(json::Members& members, std::size_t bytesMax, std::string& into) {
   if (members.find("data_base64")) {
     return refusalOf("unsupported-data", "data_base64 is not taken: send JSON in data");
   }
@@ -35,9 +35,10 @@ std::optional<FrameResult> readData(Members& members, std::size_t bytesMax, std:
 
 }  // namespace
 
-void decodeFrame(Members* members, std::size_t frameBytesMax, DecodedFrame& decoded) {
+void decodeFrame(json::Members* members, std::size_t frameBytesMax, DecodedFrame& decoded) {
   if (members == nullptr) {
-    decoded.refusal = refusalOf("malformed", "a frame must have distinct keys, at most " + std::to_string(kMembersMax));
+    decoded.refusal =
+        refusalOf("malformed", "a frame must have distinct keys, at most " + std::to_string(json::kMembersMax));
     return;
   }
 

@@ -2,11 +2,11 @@
 #include <optional>
 #include <string_view>
 
+#include "json/reader.hpp"
 #include "protocol/attribute_reader.hpp"
 #include "protocol/binary_event.hpp"
 #include "protocol/body_rules.hpp"
 #include "protocol/decode_frame.hpp"
-#include "protocol/json_reader.hpp"
 #include "protocol/media_type.hpp"
 #include "protocol/problem.hpp"
 #include "protocol/wire.hpp"
@@ -16,8 +16,8 @@ namespace {
 
 /// No more of them are read than are allowed: a body of empty objects would become a hundred times its size.
 void decodeBatch(std::string_view batch, const InboundOptions& limits, DecodedRequest& decoded) {
-  ElementReader elements(batch);
-  Members members;
+  json::ElementReader elements(batch);
+  json::Members members;
   if (elements.atEnd()) {
     decoded.problem = problem(400, "Empty batch", "a batch holds at least one frame");
   }
@@ -33,7 +33,7 @@ void decodeBatch(std::string_view batch, const InboundOptions& limits, DecodedRe
       const std::size_t bytes = batch.size() - elements.left();
       decoded.frames.reserve(std::min(limits.batchFramesMax, batch.size() / bytes + 1));
     }
-    if (elements.kind() == JsonKind::object) {
+    if (elements.kind() == json::Kind::object) {
       const bool isRead = elements.nextMembers(members);
       decodeFrame(isRead ? &members : nullptr, limits.frameBytesMax, decoded.frames.emplace_back());
     } else {
@@ -68,8 +68,8 @@ DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions
     return decoded;
   }
 
-  const std::string_view body = trimJson(request.body);
-  if (kindOf(body) != (decoded.batch ? JsonKind::array : JsonKind::object)) {
+  const std::string_view body = json::trim(request.body);
+  if (json::kindOf(body) != (decoded.batch ? json::Kind::array : json::Kind::object)) {
     decoded.isRefusedByHeaders = true;
     decoded.problem = problem(400, "Not a frame", decoded.batch ? "a batch is a JSON array" : "a frame is an object");
     return decoded;
@@ -77,7 +77,7 @@ DecodedRequest decodeRequest(const InboundRequest& request, const InboundOptions
   if (decoded.batch) {
     decodeBatch(body, limits, decoded);
   } else {
-    std::optional<Members> members = Members::read(body);
+    std::optional<json::Members> members = json::Members::read(body);
     decodeFrame(members ? &*members : nullptr, limits.frameBytesMax, decoded.frames.emplace_back());
   }
   return decoded;

@@ -1,7 +1,8 @@
 #include <algorithm>
 
+#include "json/fault.hpp"
+#include "json/writer.hpp"
 #include "protocol/ack_event.hpp"
-#include "protocol/json_writer.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/statuses.hpp"
 #include "protocol/text_rules.hpp"
@@ -15,7 +16,7 @@ constexpr std::string_view kHeldCode = "held";
 /// A result travels if it is JSON that the sender will be able to read, and if there is room for it; otherwise the
 /// detail says that it was left out.
 bool mayCarry(const std::string& result, std::size_t& room) {
-  if (result.size() > room || !isValidJson(result, kAnswerDepthMax - kResultNesting)) {
+  if (result.size() > room || !json::isValid(result, kAnswerDepthMax - kResultNesting)) {
     return false;
   }
   room -= result.size();
@@ -24,7 +25,7 @@ bool mayCarry(const std::string& result, std::size_t& room) {
 
 void appendResult(std::string& out, std::string_view id, std::uint64_t sequence, const std::optional<WallTime>& time,
                   const FrameResult& result, std::size_t& room) {
-  ObjectWriter entry(out);
+  json::ObjectWriter entry(out);
   entry.text("id", id);
   if (sequence != 0) {
     entry.counter("sessionseq", sequence);
@@ -76,7 +77,7 @@ void appendSessions(std::string& out, std::span<const SessionProgress> sessions)
       out.push_back(',');
     }
     first = false;
-    ObjectWriter entry(out);
+    json::ObjectWriter entry(out);
     entry.text("id", session.id);
     entry.textIfAny("origin", session.origin);
     entry.counter("accepted", session.accepted);
@@ -92,7 +93,7 @@ void appendSessions(std::string& out, std::span<const SessionProgress> sessions)
 std::string encodeAckEvent(std::span<const AckEventEntry> entries, bool carriesResults) {
   std::string data;
   std::size_t room = kResultBytesMax;
-  ObjectWriter document(data);
+  json::ObjectWriter document(data);
   document.key("results");
   data.push_back('[');
   for (const AckEventEntry& entry : entries) {
@@ -101,7 +102,7 @@ std::string encodeAckEvent(std::span<const AckEventEntry> entries, bool carriesR
     }
     // Also the event's own two levels are around it on the wire.
     const bool fits =
-        carriesResults && isValidJson(entry.result->result, kAnswerDepthMax - kResultNesting - kDataNesting);
+        carriesResults && json::isValid(entry.result->result, kAnswerDepthMax - kResultNesting - kDataNesting);
     std::size_t none = 0;
     appendResult(data, entry.id, entry.sequence, entry.time, *entry.result, fits ? room : none);
   }
@@ -125,7 +126,7 @@ InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string
   if (!batch && !results.empty()) {
     setStatus(results.front(), response);
   }
-  ObjectWriter document(response.body);
+  json::ObjectWriter document(response.body);
   document.text("outbox", kVersion);
   document.text("delivery", request.webhookId);
   document.text("store", storeId);
@@ -137,7 +138,7 @@ InboundResponse encodeAck(const InboundRequest& request, bool batch, std::string
   document.key("sessions");
   appendSessions(response.body, sessions);
   document.key("credit");
-  ObjectWriter credit(response.body);
+  json::ObjectWriter credit(response.body);
   credit.number("frames", limits.batchFramesMax);
   credit.number("bytes", limits.bodyBytesMax);
   credit.close();

@@ -1,6 +1,7 @@
-#include "protocol/json_writer.hpp"
+#include "base/hex.hpp"
+#include "base/timestamp.hpp"
+#include "json/writer.hpp"
 #include "protocol/signature.hpp"
-#include "protocol/timestamp.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::protocol {
@@ -12,7 +13,7 @@ constexpr std::size_t kUsualEnvelopeBytes = 512;
 /// A member of an object, as JSON.
 std::string member(std::string_view name, std::string_view text) {
   std::string json;
-  ObjectWriter(json).text(name, text);
+  json::ObjectWriter(json).text(name, text);
   return json.substr(1);
 }
 
@@ -31,7 +32,7 @@ struct Envelope {
 };
 
 void appendEvent(std::string& out, const Envelope& envelope, const OutboundFrame& frame) {
-  ObjectWriter event(out);
+  json::ObjectWriter event(out);
   event.members(R"("specversion":"1.0")");
   event.text("id", frame.messageId);
   event.members(envelope.source);
@@ -60,14 +61,13 @@ void appendEvent(std::string& out, const Envelope& envelope, const OutboundFrame
 // As CloudEvents' HTTP binding has attributes in headers: in UTF-8, percent-encoded but for visible ASCII without `"`
 // and `%`.
 std::string headerValue(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string value;
   for (const char letter : text) {
     const auto byte = static_cast<unsigned char>(letter);
     if (byte > 0x20 && byte < 0x7f && letter != '"' && letter != '%') {
       value.push_back(letter);
     } else {
-      value.append({'%', kDigits[byte >> 4U], kDigits[byte & 15U]});
+      appendPercent(value, letter);
     }
   }
   return value;

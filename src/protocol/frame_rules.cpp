@@ -1,3 +1,4 @@
+#include "json/fault.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/text_rules.hpp"
 #include "protocol/wire.hpp"
@@ -37,7 +38,7 @@ std::optional<std::string> frameProblem(const Frame& frame, std::size_t depthMax
   }
   // The receiver counts the wire's own levels as well: what is stored here must be readable there.
   const std::size_t dataDepthMax = depthMax > kDataNesting ? depthMax - kDataNesting : 0;
-  if (!frame.data.empty() && !isValidJson(frame.data, dataDepthMax)) {
+  if (!frame.data.empty() && !json::isValid(frame.data, dataDepthMax)) {
     return "data must be JSON text in UTF-8, nested at most " + std::to_string(dataDepthMax) + " levels deep";
   }
   return std::nullopt;

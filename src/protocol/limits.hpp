@@ -24,9 +24,6 @@ inline constexpr std::size_t kEnvelopeBytesMax = 4096;
 static_assert(2 * kAgentBytesMax + 3 * kIdBytesMax + kTypeBytesMax + kSessionBytesMax + kTraceparentBytesMax + 512 <=
               kEnvelopeBytesMax);
 
-/// Members of one object whose keys matter. Bounds the search for duplicate keys.
-inline constexpr std::size_t kMembersMax = 128;
-
 /// Levels that the wire puts around a frame's data (the batch and the event) and around a handler's result (the
 /// document, the list of results and the result's entry).
 inline constexpr std::size_t kDataNesting = 2;

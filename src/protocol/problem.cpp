@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "protocol/json_writer.hpp"
+#include "json/writer.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/text_rules.hpp"
 #include "protocol/wire.hpp"
@@ -19,7 +19,7 @@ InboundResponse makeProblem(int status, std::string_view title, std::string_view
   InboundResponse response;
   response.status = status;
   response.contentType = kMediaTypeProblem;
-  ObjectWriter document(response.body);
+  json::ObjectWriter document(response.body);
   document.text("type", "about:blank");
   document.text("title", title);
   document.number("status", static_cast<std::uint64_t>(status));
@@ -38,7 +38,7 @@ void nameAuthor(std::string_view agent, InboundResponse& response) {
     return;
   }
   std::string member;
-  ObjectWriter document(member);
+  json::ObjectWriter document(member);
   document.text("agent", agent);
   document.close();
   response.body.back() = ',';

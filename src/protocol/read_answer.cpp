@@ -1,8 +1,8 @@
+#include "json/fault.hpp"
+#include "json/reader.hpp"
 #include "protocol/ack_document.hpp"
 #include "protocol/answer_text.hpp"
 #include "protocol/http_date.hpp"
-#include "protocol/json_reader.hpp"
-#include "protocol/json_text.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/media_type.hpp"
 #include "protocol/text_rules.hpp"
@@ -64,11 +64,11 @@ void readText(std::string_view contentType, std::string_view body, SendReport& r
 
 /// Adds what a problem document says: its texts to the error, its `maxbytes` to the credit.
 void readProblem(std::string_view contentType, std::string_view body, SendReport& report) {
-  if (!isMediaType(contentType, kMediaTypeProblem) || findFault(body, kAnswerDepthMax) != JsonFault::none) {
+  if (!isMediaType(contentType, kMediaTypeProblem) || json::findFault(body, kAnswerDepthMax) != json::Fault::none) {
     readText(contentType, body, report);
     return;
   }
-  std::optional<Members> members = Members::read(trimJson(body));
+  std::optional<json::Members> members = json::Members::read(json::trim(body));
   if (!members) {
     return;
   }
@@ -83,10 +83,10 @@ void readProblem(std::string_view contentType, std::string_view body, SendReport
 
 // Of a problem document that is signed. A request that was sent back to its sender is refused there with the same key.
 bool isPeersProblem(const SendRequest& request, int status, std::string_view contentType, std::string_view body) {
-  if (!isMediaType(contentType, kMediaTypeProblem) || findFault(body, kAnswerDepthMax) != JsonFault::none) {
+  if (!isMediaType(contentType, kMediaTypeProblem) || json::findFault(body, kAnswerDepthMax) != json::Fault::none) {
     return false;
   }
-  std::optional<Members> members = Members::read(trimJson(body));
+  std::optional<json::Members> members = json::Members::read(json::trim(body));
   if (!members || members->find("status").value_or("") != std::to_string(status)) {
     return false;
   }

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "protocol/json_writer.hpp"
+#include "json/writer.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/media_type.hpp"
 #include "protocol/text_rules.hpp"
@@ -85,7 +85,7 @@ std::optional<InboundResponse> versionProblem(std::string_view version) {
   // Not 400, by which a sender gives its messages up one by one: this one is to hold the peer until somebody looks.
   response.status = 415;
   response.contentType = kMediaTypeProblem;
-  ObjectWriter document(response.body);
+  json::ObjectWriter document(response.body);
   document.text("type", "about:blank");
   document.text("title", "Unsupported version");
   document.number("status", static_cast<std::uint64_t>(response.status));

@@ -1,6 +1,6 @@
 #include "protocol/result_rules.hpp"
 
-#include "protocol/json_text.hpp"
+#include "json/fault.hpp"
 #include "protocol/limits.hpp"
 
 namespace ackbox::protocol {
@@ -13,14 +13,14 @@ std::string_view resultProblem(std::string_view result) {
     return "is larger than 256 KiB";
   }
   // In an ACK event, which is the longer way, the event's own levels are around it.
-  switch (findFault(result, kAnswerDepthMax - kResultNesting - kDataNesting)) {
-    case JsonFault::none:
+  switch (json::findFault(result, kAnswerDepthMax - kResultNesting - kDataNesting)) {
+    case json::Fault::none:
       return {};
-    case JsonFault::syntax:
+    case json::Fault::syntax:
       return "is not JSON (a text needs quotes)";
-    case JsonFault::depth:
+    case json::Fault::depth:
       return "is nested too deep";
-    case JsonFault::encoding:
+    case json::Fault::encoding:
       return "is not UTF-8";
   }
   return {};

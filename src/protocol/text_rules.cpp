@@ -6,7 +6,7 @@
 #include <charconv>
 #include <limits>
 
-#include "protocol/byte_search.hpp"
+#include "base/byte_search.hpp"
 
 namespace ackbox::protocol {
 namespace {

@@ -26,9 +26,6 @@ inline constexpr std::string_view kMediaTypeJson = "application/json";
 inline constexpr std::string_view kMediaTypeProblem = "application/problem+json";
 inline constexpr std::string_view kVersion = "1";
 
-/// Strict check of JSON text by RFC 8259: syntax, UTF-8, nesting at most `depthMax`. Never recurses.
-[[nodiscard]] bool isValidJson(std::string_view text, std::size_t depthMax);
-
 /// Why a `Frame` may not be enqueued, as a sentence naming the field; nothing when it may.
 [[nodiscard]] std::optional<std::string> frameProblem(const Frame& frame, std::size_t depthMax = 64);
 

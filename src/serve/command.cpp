@@ -162,7 +162,7 @@ int runHealth(Console& console, const Arguments& arguments) {
   }
   const bool isReady = result.state == State::ready;
   if (console.json()) {
-    console.line(cli::JsonLine().add("url", arguments.url).add("ready", isReady).add("text", result.text));
+    console.line(json::Line().add("url", arguments.url).add("ready", isReady).add("text", result.text));
     return isReady ? cli::kDone : cli::kNothing;
   }
   if (!isReady) {

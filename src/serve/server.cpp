@@ -15,6 +15,7 @@
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/inbound_server.hpp"
+#include "base/hex.hpp"
 #include "base/own_thread.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
@@ -69,12 +70,7 @@ AccessRules accessRules(const ApiConfig& api) {
 std::string cookieName(const Config& config) {
   const Tokens::Digest digest =
       Tokens::digestOf(config.outbox.agent + '\n' + config.api.address + '\n' + std::to_string(config.api.port));
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string name = "ackbox_";
-  for (const std::uint8_t byte : std::span(digest).first(kCookieNameBytes)) {
-    name += {kHex[byte >> 4U], kHex[byte & 15U]};
-  }
-  return name;
+  return "ackbox_" + hexOf(std::span(digest).first(kCookieNameBytes));
 }
 
 /// How many connections each of the listeners may have. Two share the descriptors, so that peers that fill the one do

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "check.hpp"
+#include "json/fault.hpp"
 #include "protocol/ack_document.hpp"
 #include "protocol/wire.hpp"
 
@@ -31,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   fuzz::require(report.outcome != RequestOutcome::answered || body.find("\"d\"") != std::string_view::npos ||
                     frames == 1 || body.find('\\') != std::string_view::npos,
                 "an answer to another delivery settles this one");
-  if (protocol::isValidJson(body, 64)) {
+  if (json::isValid(body, 64)) {
     if (const auto event = protocol::readAckEvent(body)) {
       fuzz::require(!event->empty() && event->size() <= 256, "an ACK event has too many results");
       for (const protocol::NamedResult& named : *event) {

@@ -11,8 +11,8 @@
 #include "cli/duration.hpp"
 #include "cli/frame_line.hpp"
 #include "cli/grammar.hpp"
-#include "protocol/json_reader.hpp"
-#include "protocol/json_text.hpp"
+#include "json/fault.hpp"
+#include "json/reader.hpp"
 #include "protocol/wire.hpp"
 
 namespace {
@@ -26,13 +26,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const std::string_view text = fuzz::textOf(bytes, size);
   const cli::FrameLine line = cli::parseFrameLine(text, Frame());
   if (line.problem.empty()) {
-    const bool isJson = protocol::findFault(text, kDepthMax) == protocol::JsonFault::none;
-    const auto members = isJson ? protocol::Members::read(protocol::trimJson(text)) : std::nullopt;
+    const bool isJson = json::findFault(text, kDepthMax) == json::Fault::none;
+    const auto members = isJson ? json::Members::read(json::trim(text)) : std::nullopt;
     if (members) {
       const auto data = members->find("data");
       fuzz::require(!data || *data == line.frame.data, "a frame line's data is taken otherwise than it stands there");
     }
-    fuzz::require(line.frame.data.empty() || protocol::isValidJson(line.frame.data, kDepthMax) ||
+    fuzz::require(line.frame.data.empty() || json::isValid(line.frame.data, kDepthMax) ||
                       protocol::frameProblem(line.frame, kDepthMax),
                   "a frame line's data is not JSON, and would be stored");
   }

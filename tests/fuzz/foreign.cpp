@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "check.hpp"
+#include "json/fault.hpp"
 #include "protocol/agenium.hpp"
-#include "protocol/json_text.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/wire.hpp"
 
@@ -60,13 +60,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   for (const protocol::DecodedFrame& one : decoded.frames) {
     if (one.refusal) {
       const InboundResponse answer = protocol::encodeAgeniumAnswer(*one.refusal);
-      fuzz::require(protocol::isValidJson(answer.body, 2), "a refusal in AGENIUM's form is no JSON");
+      fuzz::require(json::isValid(answer.body, 2), "a refusal in AGENIUM's form is no JSON");
       continue;
     }
     const InboundFrame& frame = one.frame;
     const bool isAckEvent = frame.type == protocol::kAckEventType;
     fuzz::require(!frame.id.empty() && !frame.type.empty(), "a frame without an id or a type is taken");
-    fuzz::require(protocol::isValidJson(frame.data, limits.depthMax) || isAckEvent, "a frame's data is no JSON");
+    fuzz::require(json::isValid(frame.data, limits.depthMax) || isAckEvent, "a frame's data is no JSON");
     fuzz::require(frame.data.size() <= limits.frameBytesMax || isAckEvent, "more data than allowed");
     fuzz::require(frame.sequence == 0 && frame.origin.empty(), "a place in a session comes by a way without one");
     fuzz::require(isAgenium || (frame.session.empty() && !isAckEvent), "a header claims what no signature covers");

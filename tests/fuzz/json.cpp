@@ -5,7 +5,7 @@
 #include <string>
 
 #include "check.hpp"
-#include "protocol/json_text.hpp"
+#include "json/fault.hpp"
 
 namespace {
 
@@ -54,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   }
   if (text.find('\0') != std::string_view::npos) {
     // nlohmann takes it for the end of the text; no JSON has one.
-    fuzz::require(protocol::findFault(text, 1U << 20U) != protocol::JsonFault::none, "a NUL gets through");
+    fuzz::require(json::findFault(text, 1U << 20U) != json::Fault::none, "a NUL gets through");
     return 0;
   }
   constexpr std::size_t kDepthMax = 8;
@@ -63,15 +63,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   if (listener.tooLarge) {
     return 0;
   }
-  const protocol::JsonFault fault = protocol::findFault(text, 1U << 20U);
+  const json::Fault fault = json::findFault(text, 1U << 20U);
   // RFC 8259's grammar has lone surrogates in escapes, which nlohmann, who decodes them, refuses.
   const bool mayHaveLoneSurrogate = text.find("\\u") != std::string_view::npos;
-  fuzz::require(!accepted || fault == protocol::JsonFault::none, "JSON is refused");
-  fuzz::require(accepted || fault != protocol::JsonFault::none || mayHaveLoneSurrogate, "what is no JSON gets through");
+  fuzz::require(!accepted || fault == json::Fault::none, "JSON is refused");
+  fuzz::require(accepted || fault != json::Fault::none || mayHaveLoneSurrogate, "what is no JSON gets through");
   if (accepted) {
     const bool fits = listener.deepest <= kDepthMax;
-    fuzz::require(fits == (protocol::findFault(text, kDepthMax) == protocol::JsonFault::none),
-                  "the depth is miscounted");
+    fuzz::require(fits == (json::findFault(text, kDepthMax) == json::Fault::none), "the depth is miscounted");
   }
   return 0;
 }

@@ -21,7 +21,7 @@
 #include "ackbox/inbound_server.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
-#include "protocol/timestamp.hpp"
+#include "base/timestamp.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 #include "unit/transport/io_thread.hpp"
@@ -108,8 +108,8 @@ SendRequest singleRequest() {
   frame.data = R"({ "total": 1.10,"big":123456789012345678901234567890, "note":"\u00fc\/" })";
   frame.sequence = 9'223'372'036'854'775'807U;
   frame.previousSequence = 41;
-  frame.enqueuedAt = protocol::parseTimestamp(event.at("time").get<std::string>()).value();
-  frame.expiresAt = protocol::parseTimestamp(event.at("expirytime").get<std::string>());
+  frame.enqueuedAt = parseTimestamp(event.at("time").get<std::string>()).value();
+  frame.expiresAt = parseTimestamp(event.at("expirytime").get<std::string>());
   frame.traceparent = event.at("traceparent");
   frame.correlationId = event.at("correlationid");
   return request;

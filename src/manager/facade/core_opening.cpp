@@ -6,9 +6,9 @@
 
 #include "ackbox/tls.hpp"
 #include "base/options.hpp"
+#include "base/timestamp.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/run/senders.hpp"
-#include "protocol/timestamp.hpp"
 
 // How a core begins: its options and its sender, and what the log says of the files that they name.
 
@@ -114,7 +114,7 @@ void Core::lookAtCertificate(const std::filesystem::path& file) {
   if (!end || *end - now > kCertificateNotice) {
     return;
   }
-  const std::string at = protocol::formatTimestamp(*end);
+  const std::string at = formatTimestamp(*end);
   log_.write(LogLevel::warning, "certificate-ends",
              "the certificate in " + file.string() +
                  (*end <= now ? " ended at " + at + ": connections with it are refused" : " ends at " + at) +

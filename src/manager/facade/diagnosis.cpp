@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/timestamp.hpp"
 #include "manager/facade/core.hpp"
-#include "protocol/timestamp.hpp"
 
 namespace ackbox {
 namespace {
@@ -68,7 +68,7 @@ std::string heldText(const Reason& reason, const std::string& until, bool isProb
 }
 
 std::string clause(const Reason& reason, const MessageInfo& message, bool isProbed, WallTime now) {
-  const std::string until = protocol::formatTimestamp(reason.until);
+  const std::string until = formatTimestamp(reason.until);
   switch (reason.hindrance) {
     case BlockReason::acknowledged:
       return "it was acknowledged, and its row is kept until " + until;
@@ -81,7 +81,7 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
              (isProbed ? "; it is asked again at " : "; its deadline is ") + until;
     case BlockReason::peerUnattended:
       return "at the peer it waits for an application: none takes frames of type " + reason.detail + " there since " +
-             protocol::formatTimestamp(reason.since) + ", " + agoText(reason.since, now);
+             formatTimestamp(reason.since) + ", " + agoText(reason.since, now);
     case BlockReason::inFlight:
       return processText(reason) + " is sending it";
     case BlockReason::ownerDead:
@@ -101,7 +101,7 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
                        : "its next attempt is due at " + until) +
              quoted(reason.detail);
     case BlockReason::peerDown:
-      return "peer " + message.peer + " down since " + protocol::formatTimestamp(reason.since) +
+      return "peer " + message.peer + " down since " + formatTimestamp(reason.since) +
              (isProbed ? ", next probe " + countdown(reason.until, now) : std::string()) + quoted(reason.detail);
     case BlockReason::peerNotConfigured:
       return "this process was not given the peer";
@@ -133,15 +133,15 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
 }
 
 std::string inboxClause(const Reason& reason, const std::string& subject, WallTime now) {
-  const std::string until = protocol::formatTimestamp(reason.until);
+  const std::string until = formatTimestamp(reason.until);
   switch (reason.hindrance) {
     case BlockReason::behind:
       return behindText(reason);
     case BlockReason::running:
-      return processText(reason) + " has " + subject + " in hand since " + protocol::formatTimestamp(reason.since);
+      return processText(reason) + " has " + subject + " in hand since " + formatTimestamp(reason.since);
     case BlockReason::applicationAway:
-      return subject + " waits since " + protocol::formatTimestamp(reason.since) + ", " + agoText(reason.since, now) +
-             ", for " + reason.detail;
+      return subject + " waits since " + formatTimestamp(reason.since) + ", " + agoText(reason.since, now) + ", for " +
+             reason.detail;
     case BlockReason::ownerDead:
       return processText(reason) + " died with " + subject + " in hand" +
              "; a live one with a deferred handler runs it again at "

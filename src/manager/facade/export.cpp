@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "protocol/json_writer.hpp"
+#include "json/writer.hpp"
 
 namespace ackbox {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 // Messages read at a time: no snapshot is held while the sink works.
 constexpr std::size_t kPageMessages = 200;
 
-void instant(protocol::ObjectWriter& object, std::string_view name, WallTime time) {
+void instant(json::ObjectWriter& object, std::string_view name, WallTime time) {
   if (time != WallTime{}) {
     object.time(name, time);
   }
@@ -27,7 +27,7 @@ std::string onOneLine(std::string data) {
 std::string lineOf(store::StoredMessage&& message) {
   const MessageInfo& info = message.info;
   std::string line;
-  protocol::ObjectWriter object(line);
+  json::ObjectWriter object(line);
   if (message.isDamaged) {
     // First, so that a reader sees it before anything that the line says.
     object.raw("damaged", "true");

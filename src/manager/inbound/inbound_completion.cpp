@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "base/timestamp.hpp"
 #include "delivery/due.hpp"
 #include "manager/inbound/ack_events.hpp"
-#include "protocol/timestamp.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -153,7 +153,7 @@ void InboundCompletion::report() const {
                 {"source", frame.source},
                 {"session", frame.session},
                 {"attempts", attempts},
-                {"next_attempt_at", protocol::formatTimestamp(end_.dueAt)},
+                {"next_attempt_at", formatTimestamp(end_.dueAt)},
                 {"error", error_}});
   }
 }

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <string>
 
-#include "protocol/timestamp.hpp"
+#include "base/timestamp.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 constexpr std::chrono::seconds kApart{5};
 
 std::string at(WallTime time) {
-  return time == WallTime() ? std::string() : protocol::formatTimestamp(time);
+  return time == WallTime() ? std::string() : formatTimestamp(time);
 }
 
 std::string sentenceOf(const PeerEvent& event) {

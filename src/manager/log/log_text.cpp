@@ -8,8 +8,8 @@
 
 #include "ackbox/log.hpp"
 #include "ackbox/visible.hpp"
-#include "protocol/json_writer.hpp"
-#include "protocol/timestamp.hpp"
+#include "base/timestamp.hpp"
+#include "json/writer.hpp"
 
 namespace ackbox {
 namespace {
@@ -26,7 +26,7 @@ void appendValue(std::string& out, std::string_view value) {
   } else {
     // JSON's quoting keeps line breaks and what is not UTF-8 out of a line.
     std::string quoted;
-    protocol::appendJsonString(quoted, value);
+    json::appendString(quoted, value);
     out += visible(quoted, Escapes::json);
   }
 }
@@ -41,7 +41,7 @@ void appendPair(std::string& out, std::string_view name, std::string_view value)
 }  // namespace
 
 std::string toKeyValue(const LogRecord& record) {
-  std::string line = protocol::formatTimestamp(record.at);
+  std::string line = formatTimestamp(record.at);
   line += ' ';
   line += toString(record.level);
   line += ' ';
@@ -58,7 +58,7 @@ std::string toKeyValue(const LogRecord& record) {
 
 std::string toJson(const LogRecord& record) {
   std::string line;
-  protocol::ObjectWriter object(line);
+  json::ObjectWriter object(line);
   object.time("at", record.at);
   object.text("level", toString(record.level));
   object.text("event", record.event);

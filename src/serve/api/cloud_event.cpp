@@ -1,13 +1,13 @@
 #include "serve/api/cloud_event.hpp"
 
 #include <array>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "ackbox/clock.hpp"
-#include "cli/json_slices.hpp"
-#include "protocol/timestamp.hpp"
+#include "base/timestamp.hpp"
+#include "json/checked.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -41,35 +41,33 @@ std::string* textAttribute(Frame& frame, std::string_view name) {
 }
 
 /// What is wrong with the attribute; empty: nothing, and the frame has it.
-std::string take(Frame& frame, std::string_view name, std::string_view slice) {
+std::string take(Frame& frame, json::Members& members, std::string_view name, std::string_view value) {
   if (name == "data") {
-    frame.data = slice;
+    frame.data = value;
     return {};
   }
-  const bool isNested = slice.front() == '{' || slice.front() == '[';
-  const nlohmann::json value = isNested ? nlohmann::json(nlohmann::json::value_t::discarded)
-                                        : nlohmann::json::parse(slice.begin(), slice.end(), nullptr, false);
   if (name == "priority") {
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kPriorityMax) {
+    const std::optional<std::uint64_t> priority = json::wholeNumber(value);
+    if (!priority || *priority > kPriorityMax) {
       return "priority must be a whole number from 0 to 9";
     }
-    frame.priority = value.get<std::uint8_t>();
+    frame.priority = static_cast<std::uint8_t>(*priority);
     return {};
   }
-  if (!value.is_string()) {
+  const std::optional<std::string_view> text = members.decode(value);
+  if (!text) {
     return std::string(name) + " must be a string";
   }
-  const auto text = value.get<std::string>();
   if (std::string* const attribute = textAttribute(frame, name)) {
-    *attribute = text;
+    *attribute = *text;
     return {};
   }
   if (name == "specversion") {
-    return text == "1.0" ? std::string() : "specversion must be 1.0";
+    return *text == "1.0" ? std::string() : "specversion must be 1.0";
   }
   if (name == "expirytime" || name == "notbefore") {
     std::optional<WallTime>& instant = name == "notbefore" ? frame.notBefore : frame.expiresAt;
-    instant = protocol::parseTimestamp(text);
+    instant = parseTimestamp(*text);
     return instant ? std::string() : std::string(name) + " must be an instant such as 2026-01-31T23:59:59.999Z";
   }
   for (const std::string_view passed : kPassedOver) {
@@ -84,15 +82,15 @@ std::string take(Frame& frame, std::string_view name, std::string_view slice) {
 
 PostedFrame readCloudEvent(std::string_view json, const Frame& defaults) {
   PostedFrame posted{defaults, {}};
-  const cli::JsonSlices slices = cli::sliceObject(json);
-  posted.problem = slices.problem;
+  json::CheckedMembers object = json::readObject(json);
+  posted.problem = std::move(object.problem);
   bool hasVersion = false;
-  for (const auto& [name, slice] : slices.members) {
+  for (const auto& [name, value] : object.members.all()) {
     if (!posted.problem.empty()) {
       return posted;
     }
     hasVersion = hasVersion || name == "specversion";
-    posted.problem = take(posted.frame, name, slice);
+    posted.problem = take(posted.frame, object.members, name, value);
   }
   if (posted.problem.empty() && (!hasVersion || posted.frame.id.empty())) {
     posted.problem = "an event has specversion, id, source and type";

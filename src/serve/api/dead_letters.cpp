@@ -12,8 +12,8 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "cli/duration.hpp"
-#include "cli/json_line.hpp"
 #include "cli/message_view.hpp"
+#include "json/line.hpp"
 #include "protocol/wire.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/page.hpp"
@@ -150,7 +150,7 @@ Response preview(const OutboxReader& reader, const Choice& choice) {
     } while (after != 0 && looked < kLooksMost);
   }
   return jsonAnswer(
-      200, cli::JsonLine().add("count", count).add("is_complete", after == 0).raw("sample", "[" + sample + "]").text());
+      200, json::Line().add("count", count).add("is_complete", after == 0).raw("sample", "[" + sample + "]").text());
 }
 
 /// Adds to `changed` what is done, also before a throw; of a filter's slices before one, the count is not known.
@@ -176,7 +176,7 @@ std::string_view stateName(BulkChange::State state) {
 }
 
 std::string textOf(const BulkChange& change) {
-  return cli::JsonLine()
+  return json::Line()
       .add("id", change.id)
       .add("operation", change.what)
       .add("state", stateName(change.state))

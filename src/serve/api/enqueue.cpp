@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
-#include "cli/json_line.hpp"
+#include "json/line.hpp"
 #include "protocol/wire.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/posted_frames.hpp"
@@ -83,8 +83,8 @@ std::string detailOf(const Enqueued& enqueued) {
   return enqueued.problem.empty() ? enqueued.receipt.detail : enqueued.problem;
 }
 
-cli::JsonLine lineOf(const Enqueued& enqueued) {
-  cli::JsonLine line;
+json::Line lineOf(const Enqueued& enqueued) {
+  json::Line line;
   line.add("status", statusName(enqueued));
   if (enqueued.problem.empty() && enqueued.receipt.accepted()) {
     line.add("message_id", enqueued.receipt.messageId).add("sequence", enqueued.receipt.sequence);

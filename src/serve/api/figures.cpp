@@ -8,9 +8,9 @@
 
 #include "ackbox/inbox.hpp"
 #include "cli/inbox_view.hpp"
-#include "cli/json_line.hpp"
 #include "cli/peer_view.hpp"
 #include "cli/stats_view.hpp"
+#include "json/line.hpp"
 #include "serve/api/figures.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/page.hpp"
@@ -40,7 +40,7 @@ std::string readFigures(Service& service) {
   for (const cli::PeerFigures& peer : cli::readPeers(service.reader())) {
     peers += (peers.size() == 1 ? "" : ",") + cli::peerLine(peer).text();
   }
-  cli::JsonLine line = cli::statsLine(service.manager().getStats(), service.reader().processIds());
+  json::Line line = cli::statsLine(service.manager().getStats(), service.reader().processIds());
   return line.raw("peers", peers + "]").text();
 }
 
@@ -98,7 +98,7 @@ void listInbox(Service& service, Request&& request, Respond&& respond) {
         std::vector<std::string> items;
         for (InboxInfo& frame : page.frames) {
           waits.complete(frame);
-          cli::JsonLine line = cli::inboxLine(frame);
+          json::Line line = cli::inboxLine(frame);
           if (const std::string_view holder = waits.holderOf(frame); !holder.empty()) {
             line.add("in_hand_of", holder);
           }

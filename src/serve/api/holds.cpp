@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/json_line.hpp"
+#include "json/line.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
 #include "serve/http/answer.hpp"
@@ -21,7 +21,7 @@ void hold(Service& service, Request&& request, Respond&& respond, std::string_vi
         const bool changed = change(service.changes(), request.path);
         const std::string target = request.path.size() > 1 ? request.path[0] + "/" + request.path[1] : request.path[0];
         service.audit().record(request.caller, what, target, changed ? 1 : 0);
-        return jsonAnswer(200, cli::JsonLine().add("changed", changed).text());
+        return jsonAnswer(200, json::Line().add("changed", changed).text());
       },
       std::move(respond));
 }

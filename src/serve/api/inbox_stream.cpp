@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/pattern.hpp"
-#include "cli/json_line.hpp"
+#include "json/line.hpp"
 #include "protocol/wire.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
@@ -77,7 +77,7 @@ void settleInbox(Service& service, Request&& request, Respond&& respond) {
     std::string json = "{\"results\":[";
     for (std::size_t index = 0; index < receipts.size(); ++index) {
       json += (index == 0 ? "" : ",") +
-              cli::JsonLine().add("receipt", receipts[index]).add("status", settled[index] ? "settled" : "gone").text();
+              json::Line().add("receipt", receipts[index]).add("status", settled[index] ? "settled" : "gone").text();
     }
     respond(jsonAnswer(200, json + "]}"));
   });

@@ -28,8 +28,8 @@ bool isSettled(const Explanation& explanation) {
 }
 
 /// A message with the reasons for which it is not moving.
-cli::JsonLine lineOf(Service& service, const Explanation& explanation, bool withData) {
-  cli::JsonLine line = cli::messageLine(explanation.message);
+json::Line lineOf(Service& service, const Explanation& explanation, bool withData) {
+  json::Line line = cli::messageLine(explanation.message);
   line.add("sentence", explanation.sentence).raw("reasons", cli::reasonsText(explanation.reasons));
   if (withData) {
     if (const std::optional<Frame> frame = service.reader().frame(explanation.message.messageId)) {
@@ -103,7 +103,7 @@ private:
                    : noMessage();
     }
     const std::optional<MessageEnd>& end = wait.message;
-    cli::JsonLine line;
+    json::Line line;
     if (found) {
       line = lineOf(service_, *found, withData_);
     } else {

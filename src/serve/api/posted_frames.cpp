@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cli/frame_line.hpp"
-#include "cli/json_slices.hpp"
+#include "json/checked.hpp"
 #include "serve/api/cloud_event.hpp"
 
 namespace ackbox::serve {
@@ -60,11 +60,11 @@ PostedFrames readPostedFrames(Request& request) {
   request.query.finish();
 
   PostedFrames posted;
-  const std::string_view body = cli::withoutMark(request.body);
+  const std::string_view body = json::withoutMark(request.body);
   const std::size_t first = body.find_first_not_of(" \t\r\n");
   posted.isBatch = isEventBatch || (!isEvent && first != std::string_view::npos && body[first] == '[');
   if (posted.isBatch) {
-    const cli::JsonElements elements = cli::sliceArray(body, kBatchFramesMax);
+    const json::CheckedElements elements = json::readArray(body, kBatchFramesMax);
     if (!elements.problem.empty()) {
       throw InvalidRequest(elements.problem);
     }

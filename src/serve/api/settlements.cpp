@@ -1,13 +1,13 @@
 #include "serve/api/settlements.hpp"
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/duration.hpp"
-#include "cli/json_slices.hpp"
+#include "json/checked.hpp"
 #include "protocol/result_rules.hpp"
 #include "serve/http/query.hpp"
 
@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kSettlementsMost = 1'024;
 constexpr std::size_t kResultBytesMost = std::size_t{64} * 1024;
 
-/// The members of one settlement as they were sent.
-struct Members {
+/// One settlement as it was sent.
+struct Sent {
   std::string receipt = {};
   std::string outcome = {};
   std::optional<std::string> reason = {};
@@ -26,41 +26,39 @@ struct Members {
   std::optional<std::string> result = {};
 };
 
-std::string readText(std::string_view name, std::string_view slice) {
-  const bool isText = slice.starts_with('"');
-  const nlohmann::json value = isText ? nlohmann::json::parse(slice.begin(), slice.end(), nullptr, false)
-                                      : nlohmann::json(nlohmann::json::value_t::discarded);
-  if (!value.is_string()) {
+std::string readText(json::Members& members, std::string_view name, std::string_view value) {
+  const std::optional<std::string_view> text = members.decode(value);
+  if (!text) {
     throw InvalidRequest(std::string(name) + " of a settlement must be a string");
   }
-  return value.get<std::string>();
+  return std::string(*text);
 }
 
-Members readMembers(std::string_view json) {
-  const cli::JsonSlices slices = cli::sliceObject(json);
-  if (!slices.problem.empty()) {
-    throw InvalidRequest("a settlement must be an object: " + slices.problem);
+Sent readSent(std::string_view json) {
+  json::CheckedMembers object = json::readObject(json);
+  if (!object.problem.empty()) {
+    throw InvalidRequest("a settlement must be an object: " + object.problem);
   }
-  Members members;
-  for (const auto& [name, value] : slices.members) {
+  Sent sent;
+  for (const auto& [name, value] : object.members.all()) {
     if (name == "receipt") {
-      members.receipt = readText(name, value);
+      sent.receipt = readText(object.members, name, value);
     } else if (name == "outcome") {
-      members.outcome = readText(name, value);
+      sent.outcome = readText(object.members, name, value);
     } else if (name == "reason") {
-      members.reason = readText(name, value);
+      sent.reason = readText(object.members, name, value);
     } else if (name == "after") {
-      members.after = cli::parseDuration(readText(name, value));
-      if (!members.after) {
+      sent.after = cli::parseDuration(readText(object.members, name, value));
+      if (!sent.after) {
         throw InvalidRequest("after must be a duration, such as 500ms, 10s, 5m, 2h or 7d");
       }
     } else if (name == "result") {
-      members.result = std::string(value);
+      sent.result = std::string(value);
     } else {
       throw InvalidRequest("there is no member '" + std::string(name) + "' of a settlement");
     }
   }
-  return members;
+  return sent;
 }
 
 void require(bool holds, const char* sentence) {
@@ -69,30 +67,29 @@ void require(bool holds, const char* sentence) {
   }
 }
 
-Settlement settlementOf(Members&& members) {
-  require(!members.receipt.empty(), "a settlement must have the receipt of its frame");
+Settlement settlementOf(Sent&& sent) {
+  require(!sent.receipt.empty(), "a settlement must have the receipt of its frame");
   Settlement settlement;
-  settlement.receipt = std::move(members.receipt);
-  const bool isAck = members.outcome == "ack";
-  const bool isRetry = members.outcome == "retry";
-  const bool isReject = members.outcome == "reject";
-  require(isAck || isRetry || isReject || members.outcome == "release",
-          "outcome must be ack, retry, reject or release");
-  require(isAck || !members.result, "result is for ack alone");
-  require(isRetry || !members.after, "after is for retry alone");
-  require(isRetry || isReject || !members.reason, "reason is for retry and reject alone");
-  require(!isReject || (members.reason && !members.reason->empty()), "a reject must have a reason");
+  settlement.receipt = std::move(sent.receipt);
+  const bool isAck = sent.outcome == "ack";
+  const bool isRetry = sent.outcome == "retry";
+  const bool isReject = sent.outcome == "reject";
+  require(isAck || isRetry || isReject || sent.outcome == "release", "outcome must be ack, retry, reject or release");
+  require(isAck || !sent.result, "result is for ack alone");
+  require(isRetry || !sent.after, "after is for retry alone");
+  require(isRetry || isReject || !sent.reason, "reason is for retry and reject alone");
+  require(!isReject || (sent.reason && !sent.reason->empty()), "a reject must have a reason");
   if (isAck) {
-    const std::string result = std::move(members.result).value_or(std::string());
+    const std::string result = std::move(sent.result).value_or(std::string());
     require(result.size() <= kResultBytesMost, "result must be JSON of at most 64 KiB");
     if (const std::string_view problem = protocol::resultProblem(result); !problem.empty()) {
       throw InvalidRequest("result must be JSON of at most 64 KiB; it " + std::string(problem));
     }
     settlement.result = HandlerResult::ack(result);
   } else if (isRetry) {
-    settlement.result = HandlerResult::notNow(std::move(members.reason).value_or(std::string()), members.after);
+    settlement.result = HandlerResult::notNow(std::move(sent.reason).value_or(std::string()), sent.after);
   } else if (isReject) {
-    settlement.result = HandlerResult::reject(std::move(*members.reason));
+    settlement.result = HandlerResult::reject(std::move(*sent.reason));
   }
   return settlement;
 }
@@ -100,12 +97,13 @@ Settlement settlementOf(Members&& members) {
 }  // namespace
 
 std::vector<Settlement> readSettlements(std::string_view body) {
-  const cli::JsonSlices document = cli::sliceObject(body);
-  if (!document.problem.empty() || document.members.size() != 1 || document.members[0].first != "settlements") {
+  const json::CheckedMembers document = json::readObject(body);
+  const std::vector<json::Members::Member>& members = document.members.all();
+  if (!document.problem.empty() || members.size() != 1 || members[0].key != "settlements") {
     throw InvalidRequest("the body must be {\"settlements\":[...]}" +
                          (document.problem.empty() ? std::string() : ": " + document.problem));
   }
-  const cli::JsonElements elements = cli::sliceArray(document.members[0].second, kSettlementsMost);
+  const json::CheckedElements elements = json::readArray(members[0].value, kSettlementsMost);
   if (!elements.problem.empty() || elements.values.empty()) {
     throw InvalidRequest("settlements must be an array of 1 to 1,024 objects" +
                          (elements.problem.empty() ? std::string() : ": " + elements.problem));
@@ -113,7 +111,7 @@ std::vector<Settlement> readSettlements(std::string_view body) {
   std::vector<Settlement> settlements;
   settlements.reserve(elements.values.size());
   for (const std::string_view element : elements.values) {
-    settlements.push_back(settlementOf(readMembers(element)));
+    settlements.push_back(settlementOf(readSent(element)));
   }
   return settlements;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "base/hex.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -21,12 +22,7 @@ std::string randomValue() {
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
     throw Error(Errc::ioError, "the machine has no randomness");
   }
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string value;
-  for (const unsigned char byte : bytes) {
-    value += {kHex[byte >> 4U], kHex[byte & 15U]};
-  }
-  return value;
+  return hexOf(bytes);
 }
 
 }  // namespace

@@ -3,32 +3,20 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/hex.hpp"
 #include "cli/duration.hpp"
 
 namespace ackbox::serve {
-namespace {
-
-std::optional<unsigned> hexDigit(char digit) {
-  if (digit >= '0' && digit <= '9') {
-    return static_cast<unsigned>(digit - '0');
-  }
-  const char lower = static_cast<char>(digit | 0x20);
-  return lower >= 'a' && lower <= 'f' ? std::optional(static_cast<unsigned>(lower - 'a') + 10U) : std::nullopt;
-}
-
-}  // namespace
-
 std::optional<std::string> percentDecoded(std::string_view text, bool isQuery) {
   std::string decoded;
   decoded.reserve(text.size());
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '%') {
-      const auto high = at + 2 < text.size() ? hexDigit(text[at + 1]) : std::nullopt;
-      const auto low = high ? hexDigit(text[at + 2]) : std::nullopt;
-      if (!low) {
+      const std::optional<char> byte = percentAt(text, at);
+      if (!byte) {
         return std::nullopt;
       }
-      decoded += static_cast<char>(*high * 16 + *low);
+      decoded += *byte;
       at += 2;
     } else {
       decoded += isQuery && text[at] == '+' ? ' ' : text[at];

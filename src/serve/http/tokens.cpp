@@ -9,7 +9,7 @@
 #include <string>
 
 #include "ackbox/error.hpp"
-#include "cli/json_slices.hpp"
+#include "json/checked.hpp"
 #include "serve/config/regular_file.hpp"
 
 namespace ackbox::serve {
@@ -84,7 +84,7 @@ Tokens Tokens::read(const std::filesystem::path& file, std::vector<std::string>&
     return tokens;
   }
   std::map<Digest, std::size_t> lines;
-  std::istringstream in{std::string(cli::withoutMark(read.text))};
+  std::istringstream in{std::string(json::withoutMark(read.text))};
   std::size_t number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;

@@ -2,13 +2,13 @@
 
 #include <string_view>
 
-#include "protocol/json_writer.hpp"
+#include "json/writer.hpp"
 
 namespace ackbox::serve {
 
 std::string eventJson(const InboundFrame& frame) {
   std::string json;
-  protocol::ObjectWriter event(json);
+  json::ObjectWriter event(json);
   event.text("specversion", "1.0");
   event.text("id", frame.id);
   event.text("source", frame.source);

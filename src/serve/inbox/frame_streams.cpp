@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/pattern.hpp"
-#include "protocol/json_writer.hpp"
-#include "protocol/timestamp.hpp"
+#include "base/timestamp.hpp"
+#include "json/writer.hpp"
 #include "serve/http/places.hpp"
 #include "serve/inbox/common_pattern.hpp"
 #include "serve/inbox/event_json.hpp"
@@ -176,7 +176,7 @@ void FrameStreams::give(Number number, Stream& stream, DeferredFrame frame) {
   stream.unsettled.insert(receipt);
   stream.lastSentAt = clock_->steadyNow();
   std::string line;
-  protocol::ObjectWriter writer(line);
+  json::ObjectWriter writer(line);
   writer.text("receipt", receiptText(receipt));
   writer.number("run", frame.startCount());
   writer.raw("event", eventJson(frame.frame()));
@@ -362,7 +362,7 @@ void FrameStreams::addWaits(FrameWaits& waits) const {
   }
   for (const auto& [receipt, held] : held_) {
     waits.holders.emplace(FrameWaits::Name(held.frame.frame().source, held.frame.frame().id),
-                          nameOf(streams_.at(held.stream)) + " since " + protocol::formatTimestamp(held.givenAt));
+                          nameOf(streams_.at(held.stream)) + " since " + formatTimestamp(held.givenAt));
   }
   const SteadyTime now = clock_->steadyNow();
   for (const auto& [number, stream] : streams_) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "base/hex.hpp"
 #include "protocol/key_cache.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/text_rules.hpp"
@@ -36,12 +37,7 @@ std::string webhookIdOf(const InboundFrame& frame) {
   if (protocol::isVisibleAscii(frame.id, protocol::kIdBytesMax)) {
     return frame.id;
   }
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string id = "sha256-";
-  for (const std::uint8_t byte : Tokens::digestOf(frame.source + '\n' + frame.id)) {
-    id += {kHex[byte >> 4U], kHex[byte & 15U]};
-  }
-  return id;
+  return "sha256-" + hexOf(Tokens::digestOf(frame.source + '\n' + frame.id));
 }
 
 // The only one of each entry.

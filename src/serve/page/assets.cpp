@@ -5,6 +5,8 @@
 #include <array>
 #include <initializer_list>
 
+#include "base/hex.hpp"
+
 // The build compresses each file and names its folder; GCC 12 has no #embed. A section of constants, aligned to
 // nothing.
 #define ACKBOX_EMBED(symbol, file)                                                                          \
@@ -35,11 +37,7 @@ Asset made(const char* first, const char* last, std::string_view contentType, st
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): OpenSSL's bytes are unsigned.
   SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string name = "page.";
-  for (std::size_t at = 0; at < kHashBytes; ++at) {
-    name += {kHex[digest.at(at) >> 4U], kHex[digest.at(at) & 15U]};
-  }
+  std::string name = "page." + hexOf(std::span(digest).first(kHashBytes));
   return {bytes, contentType, name.append(ending)};
 }
 

@@ -2,7 +2,7 @@
 #include <map>
 #include <tuple>
 
-#include "cli/json_line.hpp"
+#include "json/line.hpp"
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kGroupsShown = 200;
 
 std::string filterOf(const DeadLetterGroup& group) {
-  return cli::JsonLine().add("reason", group.reason).add("peer", group.peer).add("type", group.type).text();
+  return json::Line().add("reason", group.reason).add("peer", group.peer).add("type", group.type).text();
 }
 
 std::string subjectOf(const DeadLetterGroup& group) {

@@ -1,6 +1,7 @@
 #include "serve/page/html.hpp"
 
 #include "ackbox/visible.hpp"
+#include "base/hex.hpp"
 
 namespace ackbox::serve::page {
 namespace {
@@ -68,15 +69,13 @@ Html& Html::number(std::uint64_t number) {
 }
 
 std::string urlEncoded(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
   constexpr std::string_view kUnreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
   std::string url;
   for (const char letter : text) {
     if (kUnreserved.find(letter) != std::string_view::npos) {
       url += letter;
     } else {
-      const auto byte = static_cast<unsigned char>(letter);
-      url += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
+      appendPercent(url, letter);
     }
   }
   return url;

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "cli/json_line.hpp"
 #include "cli/message_view.hpp"
 #include "cli/text.hpp"
+#include "json/line.hpp"
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -12,9 +12,9 @@ constexpr std::size_t kDataShown = std::size_t{64} * 1024;
 
 /// The same once more.
 std::string lineOf(const MessageInfo& message, const Frame& frame) {
-  cli::JsonLine line;
+  json::Line line;
   line.add("peer", message.peer).add("session", message.session).add("type", message.type);
-  return line.raw("data", frame.data.empty() ? "null" : cli::oneLine(frame.data)).text();
+  return line.raw("data", frame.data.empty() ? "null" : json::oneLine(frame.data)).text();
 }
 
 /// `peer not configured` for `peerNotConfigured`.
@@ -134,7 +134,7 @@ Html messageView(const View& view, const Explanation& explanation, const std::op
   html.raw("<div data-live=\"message\"><header class=\"title\"><h1 class=\"id\">").text(message.messageId).raw("</h1>");
   html.add(badge(cli::stateName(message.state))).raw("<span class=\"actions\">");
   if (message.state == MessageState::failed) {
-    const std::string filter = "{\"ids\":[" + cli::jsonText(message.messageId) + "]}";
+    const std::string filter = "{\"ids\":[" + json::asString(message.messageId) + "]}";
     html.add(bulkAction(view, "retry", "with this id", filter));
     html.add(bulkAction(view, "discard", "with this id", filter));
   }

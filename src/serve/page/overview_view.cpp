@@ -2,8 +2,8 @@
 #include <chrono>
 #include <string>
 
-#include "cli/json_line.hpp"
 #include "cli/text.hpp"
+#include "json/line.hpp"
 #include "serve/page/health_sentence.hpp"
 #include "serve/page/views.hpp"
 
@@ -49,7 +49,7 @@ Html firstSteps(const View& view, const std::vector<cli::PeerFigures>& peers) {
     return html.raw("</section>\n");
   }
   html.raw("<section class=\"start\"><h2>Send the first message</h2>\n");
-  html.add(enqueueCommand(view, cli::JsonLine()
+  html.add(enqueueCommand(view, json::Line()
                                     .add("peer", peers.front().figures.peer)
                                     .add("session", "first")
                                     .add("type", "hello")

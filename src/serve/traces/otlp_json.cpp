@@ -3,21 +3,21 @@
 #include <chrono>
 
 #include "ackbox/version.hpp"
-#include "protocol/json_writer.hpp"
+#include "json/writer.hpp"
 #include "serve/traces/traceparent.hpp"
 
 namespace ackbox::serve {
 namespace {
 
-using protocol::ObjectWriter;
+using json::ObjectWriter;
 
 constexpr std::uint64_t kStatusError = 2;
 
 void appendAttribute(std::string& json, std::string_view name, std::string_view text) {
-  ObjectWriter attribute(json);
+  json::ObjectWriter attribute(json);
   attribute.text("key", name);
   attribute.key("value");
-  ObjectWriter value(json);
+  json::ObjectWriter value(json);
   value.text("stringValue", text);
   value.close();
   attribute.close();
@@ -41,7 +41,7 @@ std::uint64_t nanoseconds(WallTime instant) {
 }
 
 void appendSpan(std::string& json, const RecordedSpan& span) {
-  ObjectWriter object(json);
+  json::ObjectWriter object(json);
   object.text("traceId", span.traceId);
   object.text("spanId", span.spanId);
   object.textIfAny("parentSpanId", span.parentId);
@@ -54,14 +54,14 @@ void appendSpan(std::string& json, const RecordedSpan& span) {
              [&](const auto& attribute) { appendAttribute(json, attribute.first, attribute.second); });
   object.key("links");
   appendList(json, span.links, [&](const std::string& traceparent) {
-    ObjectWriter link(json);
+    json::ObjectWriter link(json);
     link.text("traceId", traceIdOf(traceparent));
     link.text("spanId", spanIdOf(traceparent));
     link.close();
   });
   if (span.isFailed) {
     object.key("status");
-    ObjectWriter status(json);
+    json::ObjectWriter status(json);
     status.number("code", kStatusError);
     status.textIfAny("message", span.error);
     status.close();
@@ -75,7 +75,7 @@ std::string otlpJson(std::string_view serviceName, std::span<const RecordedSpan>
   std::string json = R"({"resourceSpans":[{"resource":{"attributes":[)";
   appendAttribute(json, "service.name", serviceName);
   json += R"(]},"scopeSpans":[{"scope":)";
-  ObjectWriter scope(json);
+  json::ObjectWriter scope(json);
   scope.text("name", "ackbox");
   scope.text("version", kVersion);
   scope.close();

@@ -54,10 +54,9 @@ TEST_CASE("instants are read as export writes them, and as numbers of millisecon
   CHECK(line.frame.notBefore == WallTime(std::chrono::milliseconds(1'700'000'000'005)));
   CHECK(line.frame.expiresAt == WallTime(std::chrono::milliseconds(1'709'164'800'000)));
   CHECK_FALSE(parseFrameLine(R"({"expires_at":null})", defaults()).frame.expiresAt);
-  for (const char* wrong :
-       {"\"\"", "\"Z\"", "5", "\"2023-02-29T00:00:00Z\"", "\"2023-11-14T22:13:20\"", "\"2023-11-14T24:00:00Z\"",
-        "\"2023-11-14T22:60:00Z\"", "\"2023-11-14T22:13:60Z\"", "\"1969-12-31T23:59:59Z\"", "\"2023-11-14T22:13:20.Z\"",
-        "\"2023-11-14T22:13:20.0055Z\"", "\"2023-11-14 22:13:20Z\""}) {
+  for (const char* wrong : {"\"\"", "\"Z\"", "5", "\"2023-02-29T00:00:00Z\"", "\"2023-11-14T22:13:20\"",
+                            "\"2023-11-14T24:00:00Z\"", "\"2023-11-14T22:60:00Z\"", "\"2023-11-14T22:13:60Z\"",
+                            "\"1969-12-31T23:59:59Z\"", "\"2023-11-14T22:13:20.Z\"", "\"2023-11-14 22:13:20Z\""}) {
     CAPTURE(wrong);
     CHECK(problemOf("{\"expires_at\":" + std::string(wrong) + "}") ==
           "expires_at must be an instant from 1970 on, such as 2026-01-31T23:59:59.999Z, or null");
@@ -76,10 +75,11 @@ TEST_CASE("what a line does not name is as the options say, and what export adds
 
 TEST_CASE("what is no frame has a problem, however it is damaged") {
   CHECK(problemOf("[]") == "it is not a JSON object");
-  CHECK(problemOf(R"({"a)") == "it is not JSON: a key in quotes and a colon are expected");
-  CHECK(problemOf(R"({"data":"abc)").find("has no end") != std::string::npos);
-  CHECK(problemOf(R"({"data":[1})").find("has no end") != std::string::npos);
-  CHECK(problemOf(R"({"type":"a"} x)") == "something stands behind the object");
+  CHECK(problemOf(R"({"a)") == "it is not JSON: it ends too early");
+  CHECK(problemOf(R"({"data":"abc)") == "it is not JSON: it ends too early");
+  CHECK(problemOf(R"({"data":[1})") == "it is not JSON: byte 11 is unexpected");
+  CHECK(problemOf(R"({"type":"a"} x)") == "it is not JSON: byte 14 is unexpected");
+  CHECK(problemOf("{\"type\":\"\xff\"}") == "it is not UTF-8");
   CHECK(problemOf(R"({"type":["a"]})") == "type must be a string");
   CHECK(problemOf(R"({"type":"\ud800"})") == "type must be a string");
   CHECK(problemOf(R"({"priority":10})") == "priority must be a whole number from 0 to 9");

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "cli/duration.hpp"
-#include "cli/json_line.hpp"
 #include "cli/table.hpp"
+#include "json/line.hpp"
 
 namespace ackbox::cli::text_test {
 namespace {
@@ -17,10 +17,10 @@ namespace {
 using std::chrono::milliseconds;
 
 TEST_CASE("JSON on one line keeps its meaning and steers nothing") {
-  CHECK(oneLine("{\n\t\"a\": 1.0e2 }") == "{  \"a\": 1.0e2 }");
-  CHECK(oneLine("\"\x7f\xc2\x9b\"") == "\"\\u007f\\u009b\"");
-  CHECK(oneLine("\"\xff\"") == "\"\\ufffd\"");
-  CHECK(jsonText("a\"\x1b\n\xff") == "\"a\\\"\\u001b\\n\\ufffd\"");
+  CHECK(json::oneLine("{\n\t\"a\": 1.0e2 }") == "{  \"a\": 1.0e2 }");
+  CHECK(json::oneLine("\"\x7f\xc2\x9b\"") == "\"\\u007f\\u009b\"");
+  CHECK(json::oneLine("\"\xff\"") == "\"\\ufffd\"");
+  CHECK(json::asString("a\"\x1b\n\xff") == "\"a\\\"\\u001b\\n\\ufffd\"");
 }
 
 TEST_CASE("sizes, durations and ages") {

@@ -5,9 +5,9 @@
 
 #include <string>
 
+#include "base/timestamp.hpp"
 #include "protocol/media_type.hpp"
 #include "protocol/text_rules.hpp"
-#include "protocol/timestamp.hpp"
 #include "protocol/wire.hpp"
 
 namespace text_test {

@@ -11,11 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "base/timestamp.hpp"
+#include "json/fault.hpp"
 #include "protocol/ack_document.hpp"
 #include "protocol/agenium.hpp"
 #include "protocol/problem.hpp"
 #include "protocol/signature.hpp"
-#include "protocol/timestamp.hpp"
 #include "protocol/wire.hpp"
 
 namespace vectors_test {
@@ -345,7 +346,7 @@ TEST_CASE("P11: a damaged request is refused or decoded within its limits, never
         REQUIRE(decoded.problem->status == 400);
       }
       for (const DecodedFrame& member : decoded.frames) {
-        REQUIRE((member.refusal || (!member.frame.id.empty() && isValidJson(member.frame.data, 64))));
+        REQUIRE((member.refusal || (!member.frame.id.empty() && ackbox::json::isValid(member.frame.data, 64))));
         REQUIRE(
             (member.refusal || member.frame.sequence == 0 || member.frame.previousSequence < member.frame.sequence));
       }

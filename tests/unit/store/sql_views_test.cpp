@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/timestamp.hpp"
+#include "base/timestamp.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
@@ -36,7 +36,7 @@ std::string text(const SQLite::Column& column) {
 }
 
 std::string instant(WallTime time) {
-  return time == WallTime{} ? "NULL" : protocol::formatTimestamp(time);
+  return time == WallTime{} ? "NULL" : formatTimestamp(time);
 }
 
 std::string orNull(const std::string& value) {
@@ -301,8 +301,8 @@ TEST_CASE("the views follow the table prefix, and read with functions of untrust
 TEST_CASE("an instant that is set is no NULL: beyond the years of the format it is shown as their first or last") {
   StoreWorld world;
   auto store = world.open();
-  const WallTime last = *protocol::parseTimestamp("9999-12-31T23:59:59.999Z");
-  const WallTime first = *protocol::parseTimestamp("0000-01-01T00:00:00.000Z");
+  const WallTime last = *parseTimestamp("9999-12-31T23:59:59.999Z");
+  const WallTime first = *parseTimestamp("0000-01-01T00:00:00.000Z");
   constexpr std::chrono::milliseconds kMoment{1};
   const std::vector<WallTime> instants = {WallTime{}, WallTime::max(), last + kMoment,    last,
                                           first,      first - kMoment, WallTime{kMoment}, WallTime::min()};
@@ -318,9 +318,9 @@ TEST_CASE("an instant that is set is no NULL: beyond the years of the format it 
   for (const WallTime time : instants) {
     REQUIRE(row.executeStep());
     // A delay that is over when the message is enqueued is none.
-    const std::string delay = time > world.clock->wallNow() ? protocol::formatTimestamp(time) : "NULL";
+    const std::string delay = time > world.clock->wallNow() ? formatTimestamp(time) : "NULL";
     CHECK(text(row.getColumn(0)) == delay);
-    CHECK(text(row.getColumn(1)) == protocol::formatTimestamp(time));
+    CHECK(text(row.getColumn(1)) == formatTimestamp(time));
     CHECK(text(row.getColumn(2)) == delay);
   }
   REQUIRE(row.executeStep());

@@ -19,7 +19,7 @@ std::string joined(std::initializer_list<std::string_view> parts) {
 }
 
 // ISO 8601 in UTC; NULL for NULL. The years 0 to 9999 are what the format has: an instant before or after them is shown
-// as the first or the last of theirs, as `protocol::formatTimestamp` does.
+// as the first or the last of theirs, as `formatTimestamp` does.
 std::string instant(std::string_view milliseconds) {
   return joined({"strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,", milliseconds,
                  "))/1000.0,'unixepoch')"});

@@ -1,9 +1,9 @@
-#include "protocol/timestamp.hpp"
+#include "base/timestamp.hpp"
 
 #include <algorithm>
 #include <string_view>
 
-namespace ackbox::protocol {
+namespace ackbox {
 namespace {
 
 using std::chrono::days;
@@ -140,4 +140,4 @@ std::optional<WallTime> parseTimestamp(std::string_view text) noexcept {
   return minute + seconds + fraction;
 }
 
-}  // namespace ackbox::protocol
+}  // namespace ackbox

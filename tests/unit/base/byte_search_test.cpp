@@ -1,7 +1,7 @@
 // Goal: the search finds the first byte that is sought, however the text's length and the beginning fall on its blocks.
 // Method: every length up to three strides, every beginning, every place, beside a search byte by byte.
 
-#include "protocol/byte_search.hpp"
+#include "base/byte_search.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 
 namespace byte_search_test {
 
-using ackbox::protocol::findByte;
+using ackbox::findByte;
 
 namespace {
 

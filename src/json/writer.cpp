@@ -1,4 +1,4 @@
-#include "protocol/json_writer.hpp"
+#include "json/writer.hpp"
 
 #include <simdjson.h>
 
@@ -6,11 +6,11 @@
 #include <charconv>
 #include <limits>
 
-#include "protocol/byte_search.hpp"
-#include "protocol/json_text.hpp"
-#include "protocol/timestamp.hpp"
+#include "base/byte_search.hpp"
+#include "base/timestamp.hpp"
+#include "json/fault.hpp"
 
-namespace ackbox::protocol {
+namespace ackbox::json {
 namespace {
 
 void appendEscaped(std::string& out, std::string_view text) {
@@ -52,7 +52,7 @@ std::size_t characterLength(std::string_view text) {
 
 }  // namespace
 
-void appendJsonString(std::string& out, std::string_view text) {
+void appendString(std::string& out, std::string_view text) {
   out.push_back('"');
   const auto needsCare = [](auto byte) { return (byte < ' ') | (byte >= 0x7F) | (byte == '"') | (byte == '\\'); };
   if (findByte(text, 0, needsCare) == text.size()) {
@@ -95,7 +95,7 @@ void ObjectWriter::members(std::string_view json) {
 
 void ObjectWriter::text(std::string_view name, std::string_view value) {
   key(name);
-  appendJsonString(out_, value);
+  appendString(out_, value);
 }
 
 void ObjectWriter::time(std::string_view name, WallTime value) {
@@ -128,4 +128,4 @@ void ObjectWriter::counter(std::string_view name, std::uint64_t value) {
   out_.push_back('"');
 }
 
-}  // namespace ackbox::protocol
+}  // namespace ackbox::json

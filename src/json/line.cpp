@@ -1,19 +1,19 @@
-#include "cli/json_line.hpp"
+#include "json/line.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "ackbox/visible.hpp"
 
-namespace ackbox::cli {
+namespace ackbox::json {
 
-bool isPlainJson(std::string_view text) {
+bool isPlain(std::string_view text) {
   return std::ranges::all_of(
       text, [](char letter) { return letter >= ' ' && letter < 0x7F && letter != '"' && letter != '\\'; });
 }
 
-std::string jsonText(std::string_view text) {
-  if (isPlainJson(text)) {
+std::string asString(std::string_view text) {
+  if (isPlain(text)) {
     std::string json;
     json.reserve(text.size() + 2);
     return json.append(1, '"').append(text).append(1, '"');
@@ -21,10 +21,10 @@ std::string jsonText(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-std::string jsonList(const std::vector<std::string>& texts) {
+std::string list(const std::vector<std::string>& texts) {
   std::string list;
   for (const std::string& text : texts) {
-    list += (list.empty() ? "" : ",") + jsonText(text);
+    list += (list.empty() ? "" : ",") + asString(text);
   }
   return "[" + list + "]";
 }
@@ -41,11 +41,11 @@ std::string oneLine(std::string_view json) {
   return visible(line, Escapes::json);
 }
 
-JsonLine& JsonLine::add(std::string_view key, const std::optional<WallTime>& instant) {
+Line& Line::add(std::string_view key, const std::optional<WallTime>& instant) {
   return raw(key, instant ? std::to_string(instant->time_since_epoch().count()) : "null");
 }
 
-JsonLine& JsonLine::raw(std::string_view key, std::string_view json) {
+Line& Line::raw(std::string_view key, std::string_view json) {
   if (text_.size() > 1) {
     text_ += ',';
   }
@@ -56,4 +56,4 @@ JsonLine& JsonLine::raw(std::string_view key, std::string_view json) {
   return *this;
 }
 
-}  // namespace ackbox::cli
+}  // namespace ackbox::json

@@ -11,17 +11,20 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/json_text.hpp"
+#include "json/fault.hpp"
 
-namespace ackbox::protocol {
+namespace ackbox::json {
 
-enum class JsonKind : std::uint8_t { object, array, string, number, boolean, null };
+enum class Kind : std::uint8_t { object, array, string, number, boolean, null };
+
+/// Members of one object that are read. Bounds the search for keys that occur twice.
+inline constexpr std::size_t kMembersMax = 128;
 
 /// `text` without the white space around it.
-[[nodiscard]] std::string_view trimJson(std::string_view text) noexcept;
+[[nodiscard]] std::string_view trim(std::string_view text) noexcept;
 
 /// The kind of a value, from its first byte. `value` is trimmed.
-[[nodiscard]] JsonKind kindOf(std::string_view value) noexcept;
+[[nodiscard]] Kind kindOf(std::string_view value) noexcept;
 
 /// The characters that a JSON string stands for; nothing for another kind, or when it escapes half a surrogate pair,
 /// which no UTF-8 can hold.
@@ -32,12 +35,23 @@ enum class JsonKind : std::uint8_t { object, array, string, number, boolean, nul
 /// Lifetime: the object's text outlives it, and it what it gives.
 class Members {
 public:
+  struct Member {
+    /// Decoded.
+    std::string_view key;
+    std::string_view value;
+  };
+
   /// Nothing when it is no object, when a key occurs twice, when a key cannot be decoded, or when there are more than
   /// `kMembersMax`.
   [[nodiscard]] static std::optional<Members> read(std::string_view object);
   /// The same for the value in `text` that begins at `position`, which is moved behind it; in place of what was read
   /// here before, whose room it takes. False where `read` gives nothing.
   [[nodiscard]] bool readAt(std::string_view text, std::size_t& position);
+  /// After `readAt` gave false: why, as a sentence.
+  [[nodiscard]] std::string problem() const;
+
+  /// In the order of the text.
+  [[nodiscard]] const std::vector<Member>& all() const noexcept { return members_; }
 
   /// The value's bytes; nothing when it is absent or null, which CloudEvents takes for absent.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view key) const noexcept;
@@ -50,17 +64,14 @@ public:
   [[nodiscard]] std::optional<std::string_view> text(std::string_view key);
 
 private:
-  struct Member {
-    std::string_view key;
-    std::string_view value;
-  };
-
   bool fill(std::string_view text, std::size_t& position);
   bool add(std::string_view key, std::string_view value);
   std::optional<std::string_view> readString(std::string_view text, std::size_t& position);
   std::optional<std::string_view> keepDecoded(std::string_view string);
 
   std::vector<Member> members_;
+  // The key that occurs twice, if that is the problem.
+  std::string_view twice_;
   // One bit for each key, see `bitOf`.
   std::uint64_t bits_ = 0;
   // What is not in the object's text as it is: nearly always nothing.
@@ -78,7 +89,7 @@ public:
   [[nodiscard]] std::size_t left() const noexcept { return text_.size() - position_; }
 
   /// The next element's kind. Not at the end.
-  [[nodiscard]] JsonKind kind() const { return kindOf(text_.substr(position_)); }
+  [[nodiscard]] Kind kind() const { return kindOf(text_.substr(position_)); }
 
   /// The next element's bytes, trimmed; nothing at the end.
   std::optional<std::string_view> next();
@@ -91,4 +102,4 @@ private:
   std::size_t position_;
 };
 
-}  // namespace ackbox::protocol
+}  // namespace ackbox::json

@@ -7,14 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/json_reader.hpp"
-#include "protocol/json_text.hpp"
-#include "protocol/json_writer.hpp"
-#include "protocol/wire.hpp"
+#include "json/fault.hpp"
+#include "json/reader.hpp"
+#include "json/writer.hpp"
 
 namespace json_test {
 
-using namespace ackbox::protocol;
+using namespace ackbox::json;
 
 TEST_CASE("Every form of RFC 8259 is accepted") {
   for (const char* text : {"null",
@@ -38,7 +37,7 @@ TEST_CASE("Every form of RFC 8259 is accepted") {
                            "123456789012345678901234567890",
                            "\"\xF0\x9F\x98\x80\""}) {
     CAPTURE(text);
-    CHECK(isValidJson(text, 64));
+    CHECK(isValid(text, 64));
   }
 }
 
@@ -84,15 +83,15 @@ TEST_CASE("Everything else is refused") {
                            "\xEF\xBB\xBF"
                            "1"}) {
     CAPTURE(text);
-    CHECK_FALSE(isValidJson(text, 64));
+    CHECK_FALSE(isValid(text, 64));
   }
-  CHECK_FALSE(isValidJson(std::string_view("1\0", 2), 64));
-  CHECK_FALSE(isValidJson(std::string_view("\"\0\"", 3), 64));
+  CHECK_FALSE(isValid(std::string_view("1\0", 2), 64));
+  CHECK_FALSE(isValid(std::string_view("\"\0\"", 3), 64));
 }
 
 TEST_CASE("Text that is not UTF-8 is told apart") {
   for (const char* text : {"\"\xFF\"", "\"\xC0\xAF\"", "\"\xED\xA0\x80\"", "\"\xF4\x90\x80\x80\"", "\"\xC3\""}) {
-    CHECK(findFault(text, 64) == JsonFault::encoding);
+    CHECK(findFault(text, 64) == Fault::encoding);
   }
 }
 
@@ -103,13 +102,13 @@ TEST_CASE("what a string may not hold as it is, is seen wherever it stands") {
         std::string text = "\"" + std::string(length, 'x') + "\"";
         text[1 + place] = static_cast<char>(byte);
         const bool isPlain = byte >= 0x20 && byte != '"' && byte != '\\';
-        if (isValidJson(text, 1) != isPlain) {
+        if (isValid(text, 1) != isPlain) {
           FAIL_CHECK("byte " << byte << " at " << place << " of " << length);
         }
       }
     }
   }
-  CHECK(isValidJson("\"0123456789abc\u00e9\u00e90123456789\u20ac\"", 1));
+  CHECK(isValid("\"0123456789abc\u00e9\u00e90123456789\u20ac\"", 1));
 }
 
 TEST_CASE("Depth is counted exactly, across the words that hold it") {
@@ -123,19 +122,19 @@ TEST_CASE("Depth is counted exactly, across the words that hold it") {
     }
     const std::string whole = text + "1" + end;
     CAPTURE(depth);
-    CHECK(findFault(whole, depth) == JsonFault::none);
-    CHECK(findFault(whole, depth - 1) == JsonFault::depth);
-    CHECK(findFault(text + "1" + end.substr(0, end.size() - 1), depth) == JsonFault::syntax);
+    CHECK(findFault(whole, depth) == Fault::none);
+    CHECK(findFault(whole, depth - 1) == Fault::depth);
+    CHECK(findFault(text + "1" + end.substr(0, end.size() - 1), depth) == Fault::syntax);
   }
-  CHECK(findFault("[]", 0) == JsonFault::depth);
-  CHECK(findFault("1", 0) == JsonFault::none);
+  CHECK(findFault("[]", 0) == Fault::depth);
+  CHECK(findFault("1", 0) == Fault::none);
 }
 
 TEST_CASE("P11: a bomb of depth neither recurses nor passes") {
   const std::string bomb(200'000, '[');
-  CHECK(findFault(bomb, 64) == JsonFault::depth);
-  CHECK(findFault(bomb, 1'000'000) == JsonFault::syntax);
-  CHECK(findFault(bomb + std::string(200'000, ']'), 1'000'000) == JsonFault::none);
+  CHECK(findFault(bomb, 64) == Fault::depth);
+  CHECK(findFault(bomb, 1'000'000) == Fault::syntax);
+  CHECK(findFault(bomb + std::string(200'000, ']'), 1'000'000) == Fault::none);
 }
 
 TEST_CASE("Values are found as the bytes that they were written in") {
@@ -161,7 +160,7 @@ TEST_CASE("A string ends at its quote, whatever is escaped within it and whereve
     for (std::size_t length = 0; length <= 40; ++length) {
       const std::string value = "\"" + std::string(length, 'x') + inner + std::string(40 - length, 'y') + "\"";
       const std::string object = R"({"k":)" + value + R"(,"l":[)" + value + R"(],"z":1})";
-      REQUIRE(isValidJson(object, 2));
+      REQUIRE(isValid(object, 2));
       const auto members = Members::read(object);
       REQUIRE(members);
       CHECK(members->find("k") == value);
@@ -195,11 +194,11 @@ TEST_CASE("Texts are those of the document, or what its escapes stand for, for a
 
 TEST_CASE("Objects in an array are read where they stand, and whatever else is there is passed over") {
   ElementReader elements(R"([ {"a":"1"} , "no", {"b":1,"\u0062":[2]},{"c":{"d":[]} } ,[{"e":1}],{} ])");
-  CHECK(elements.kind() == JsonKind::object);
+  CHECK(elements.kind() == Kind::object);
   Members members;
   REQUIRE(elements.nextMembers(members));
   CHECK(members.text("a") == "1");
-  CHECK(elements.kind() == JsonKind::string);
+  CHECK(elements.kind() == Kind::string);
   CHECK_FALSE(elements.nextMembers(members));
   CHECK_FALSE(elements.nextMembers(members));
   REQUIRE(elements.nextMembers(members));
@@ -265,8 +264,8 @@ TEST_CASE("Text is written so that it is read as it was, whatever stands in it a
         text.insert(place, 1, static_cast<char>(byte));
         text.append(byte % 3 == 0 ? "\u20ac" : "");
         std::string out;
-        appendJsonString(out, text);
-        if (!isValidJson(out, 1) || decodeString(out) != text) {
+        appendString(out, text);
+        if (!isValid(out, 1) || decodeString(out) != text) {
           FAIL_CHECK("byte " << byte << " at " << place << " of " << length);
         }
       }
@@ -279,14 +278,14 @@ TEST_CASE("Whatever text is written, the document stays JSON") {
     for (int second = 0; second < 256; ++second) {
       const std::string text = {'a', static_cast<char>(first), static_cast<char>(second)};
       std::string out;
-      appendJsonString(out, text);
-      REQUIRE(isValidJson(out, 1));
+      appendString(out, text);
+      REQUIRE(isValid(out, 1));
     }
   }
   std::string out;
-  appendJsonString(out,
-                   "\xFF"
-                   "a\"\n");
+  appendString(out,
+               "\xFF"
+               "a\"\n");
   CHECK(out ==
         "\"\xEF\xBF\xBD"
         "a\\\"\\u000a\"");

@@ -6,11 +6,11 @@
 
 #include "ackbox/clock.hpp"
 
-namespace ackbox::protocol {
+namespace ackbox::json {
 
 /// Appends `text` as a JSON string. What is not UTF-8 in it becomes U+FFFD, so that no text from an exception or a
 /// header can spoil a document.
-void appendJsonString(std::string& out, std::string_view text);
+void appendString(std::string& out, std::string_view text);
 
 /// Writes one object's members at the end of `out`. Keys are written as they are and must need no escapes.
 ///
@@ -40,4 +40,4 @@ private:
   bool first_ = true;
 };
 
-}  // namespace ackbox::protocol
+}  // namespace ackbox::json

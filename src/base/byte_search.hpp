@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace ackbox::protocol {
+namespace ackbox {
 
 /// The place of the first byte from `position` on for which `isSought` is true; the end of `text` when there is none.
 /// `isSought` is made of comparisons and `|`, so that it takes one byte or sixteen at once.
@@ -62,4 +62,4 @@ template <typename IsSought>
   return position;
 }
 
-}  // namespace ackbox::protocol
+}  // namespace ackbox

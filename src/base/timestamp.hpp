@@ -6,7 +6,7 @@
 
 #include "ackbox/clock.hpp"
 
-namespace ackbox::protocol {
+namespace ackbox {
 
 /// RFC 3339 in UTC with milliseconds: `2026-01-31T23:59:59.999Z`. Instants outside the years 0000 to 9999, which the
 /// format cannot say, become the nearest that it can.
@@ -18,4 +18,4 @@ void appendTimestamp(std::string& out, WallTime time);
 /// one can be, is the second after it. Nothing for anything else.
 [[nodiscard]] std::optional<WallTime> parseTimestamp(std::string_view text) noexcept;
 
-}  // namespace ackbox::protocol
+}  // namespace ackbox

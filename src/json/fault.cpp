@@ -1,14 +1,13 @@
-#include "protocol/json_text.hpp"
+#include "json/fault.hpp"
 
 #include <simdjson.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "protocol/byte_search.hpp"
-#include "protocol/wire.hpp"
+#include "base/byte_search.hpp"
 
-namespace ackbox::protocol {
+namespace ackbox::json {
 namespace {
 
 /// One bit per open container: whether it is an object.
@@ -44,9 +43,9 @@ class Scanner {
 public:
   Scanner(std::string_view text, std::size_t depthMax) : text_(text), depthMax_(depthMax) {}
 
-  [[nodiscard]] JsonFault run() {
+  [[nodiscard]] FoundFault run() {
     Step step = Step::value;
-    while (step != Step::done && fault_ == JsonFault::none) {
+    while (step != Step::done && fault_ == Fault::none) {
       passSpace();
       switch (step) {
         case Step::value:
@@ -62,7 +61,7 @@ public:
           break;
       }
     }
-    return fault_;
+    return {fault_, position_};
   }
 
 private:
@@ -78,17 +77,17 @@ private:
     return found;
   }
 
-  Step fail(JsonFault fault) noexcept {
+  Step fail(Fault fault) noexcept {
     fault_ = fault;
     return Step::done;
   }
-  [[nodiscard]] Step afterIf(bool good) noexcept { return good ? Step::after : fail(JsonFault::syntax); }
+  [[nodiscard]] Step afterIf(bool good) noexcept { return good ? Step::after : fail(Fault::syntax); }
 
   void passSpace() noexcept { position_ = skipSpace(text_, position_); }
 
   Step value() {
     if (atEnd()) {
-      return fail(JsonFault::syntax);
+      return fail(Fault::syntax);
     }
     switch (text_[position_]) {
       case '{':
@@ -110,7 +109,7 @@ private:
 
   Step open(bool isObject) {
     if (nesting_.depth() >= depthMax_) {
-      return fail(JsonFault::depth);
+      return fail(Fault::depth);
     }
     ++position_;
     passSpace();
@@ -123,15 +122,15 @@ private:
 
   Step key() {
     if (!string()) {
-      return fail(JsonFault::syntax);
+      return fail(Fault::syntax);
     }
     passSpace();
-    return take(':') ? Step::value : fail(JsonFault::syntax);
+    return take(':') ? Step::value : fail(Fault::syntax);
   }
 
   Step after() {
     if (nesting_.depth() == 0) {
-      return atEnd() ? Step::done : fail(JsonFault::syntax);
+      return atEnd() ? Step::done : fail(Fault::syntax);
     }
     if (take(',')) {
       return nesting_.inObject() ? Step::key : Step::value;
@@ -140,7 +139,7 @@ private:
       nesting_.pop();
       return Step::after;
     }
-    return fail(JsonFault::syntax);
+    return fail(Fault::syntax);
   }
 
   bool literal(std::string_view word) noexcept {
@@ -208,7 +207,7 @@ private:
   const std::string_view text_;
   const std::size_t depthMax_;
   std::size_t position_ = 0;
-  JsonFault fault_ = JsonFault::none;
+  Fault fault_ = Fault::none;
   Nesting nesting_;
 };
 
@@ -226,15 +225,19 @@ std::size_t skipSpace(std::string_view text, std::size_t position) noexcept {
   return position;
 }
 
-JsonFault findFault(std::string_view text, std::size_t depthMax) {
+FoundFault locateFault(std::string_view text, std::size_t depthMax) {
   if (!simdjson::validate_utf8(text.data(), text.size())) {
-    return JsonFault::encoding;
+    return {Fault::encoding, 0};
   }
   return Scanner(text, depthMax).run();
 }
 
-bool isValidJson(std::string_view text, std::size_t depthMax) {
-  return findFault(text, depthMax) == JsonFault::none;
+Fault findFault(std::string_view text, std::size_t depthMax) {
+  return locateFault(text, depthMax).fault;
 }
 
-}  // namespace ackbox::protocol
+bool isValid(std::string_view text, std::size_t depthMax) {
+  return findFault(text, depthMax) == Fault::none;
+}
+
+}  // namespace ackbox::json

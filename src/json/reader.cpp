@@ -1,12 +1,11 @@
-#include "protocol/json_reader.hpp"
+#include "json/reader.hpp"
 
 #include <algorithm>
 
-#include "protocol/byte_search.hpp"
-#include "protocol/json_text.hpp"
-#include "protocol/limits.hpp"
+#include "base/byte_search.hpp"
+#include "json/fault.hpp"
 
-namespace ackbox::protocol {
+namespace ackbox::json {
 namespace {
 
 /// Where the string's bytes from `position` on end, or where an escape stands among them.
@@ -51,10 +50,10 @@ std::size_t skipContainer(std::string_view text, std::size_t position) noexcept 
 /// The position behind the value that begins at `position`.
 std::size_t skipValue(std::string_view text, std::size_t position) {
   switch (kindOf(text.substr(position))) {
-    case JsonKind::string:
+    case Kind::string:
       return skipString(text, position);
-    case JsonKind::object:
-    case JsonKind::array:
+    case Kind::object:
+    case Kind::array:
       return skipContainer(text, position);
     default:
       return std::min(text.find_first_of(",]} \n\r\t", position), text.size());
@@ -143,32 +142,32 @@ char plainEscape(char letter) noexcept {
 
 }  // namespace
 
-std::string_view trimJson(std::string_view text) noexcept {
+std::string_view trim(std::string_view text) noexcept {
   text.remove_prefix(skipSpace(text, 0));
   text.remove_suffix(text.size() - (text.find_last_not_of(" \n\r\t") + 1));
   return text;
 }
 
-JsonKind kindOf(std::string_view value) noexcept {
+Kind kindOf(std::string_view value) noexcept {
   switch (value.empty() ? '\0' : value.front()) {
     case '{':
-      return JsonKind::object;
+      return Kind::object;
     case '[':
-      return JsonKind::array;
+      return Kind::array;
     case '"':
-      return JsonKind::string;
+      return Kind::string;
     case 't':
     case 'f':
-      return JsonKind::boolean;
+      return Kind::boolean;
     case 'n':
-      return JsonKind::null;
+      return Kind::null;
     default:
-      return JsonKind::number;
+      return Kind::number;
   }
 }
 
 std::optional<std::string> decodeString(std::string_view value) {
-  if (kindOf(value) != JsonKind::string) {
+  if (kindOf(value) != Kind::string) {
     return std::nullopt;
   }
   const std::string_view text = value.substr(1, value.size() - 2);
@@ -208,8 +207,9 @@ bool Members::readAt(std::string_view text, std::size_t& position) {
   members_.clear();
   decoded_.clear();
   bits_ = 0;
+  twice_ = {};
   const std::size_t begin = position;
-  if (kindOf(text.substr(begin)) != JsonKind::object || !fill(text, position)) {
+  if (kindOf(text.substr(begin)) != Kind::object || !fill(text, position)) {
     position = skipValue(text, begin);
     return false;
   }
@@ -239,7 +239,11 @@ bool Members::add(std::string_view key, std::string_view value) {
   // Most keys are seen to be new by their bit.
   const bool isKnown =
       (bits_ & bit) != 0 && std::ranges::any_of(members_, [key](const Member& member) { return member.key == key; });
-  if (isKnown || members_.size() == kMembersMax) {
+  if (isKnown) {
+    twice_ = key;
+    return false;
+  }
+  if (members_.size() == kMembersMax) {
     return false;
   }
   bits_ |= bit;
@@ -247,12 +251,21 @@ bool Members::add(std::string_view key, std::string_view value) {
   return true;
 }
 
+std::string Members::problem() const {
+  constexpr std::size_t kShown = 256;
+  if (!twice_.empty()) {
+    return "the key \"" + std::string(twice_.substr(0, kShown)) + "\" occurs twice";
+  }
+  return members_.size() == kMembersMax ? "the object has more than " + std::to_string(kMembersMax) + " keys"
+                                        : "a key of the object holds half a surrogate pair";
+}
+
 std::optional<std::string_view> Members::find(std::string_view key) const noexcept {
   if ((bits_ & bitOf(key)) == 0) {
     return std::nullopt;
   }
   for (const Member& member : members_) {
-    if (member.key == key && kindOf(member.value) != JsonKind::null) {
+    if (member.key == key && kindOf(member.value) != Kind::null) {
       return member.value;
     }
   }
@@ -266,7 +279,7 @@ std::optional<std::string_view> Members::text(std::string_view key) {
 
 std::optional<std::string_view> Members::decode(std::string_view value) {
   std::size_t position = 0;
-  return kindOf(value) == JsonKind::string ? readString(value, position) : std::nullopt;
+  return kindOf(value) == Kind::string ? readString(value, position) : std::nullopt;
 }
 
 std::optional<std::string_view> Members::readString(std::string_view text, std::size_t& position) {
@@ -305,4 +318,4 @@ bool ElementReader::nextMembers(Members& into) {
   return isRead;
 }
 
-}  // namespace ackbox::protocol
+}  // namespace ackbox::json
