@@ -5,9 +5,9 @@
 #include "ackbox/dead_letters.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/message_view.hpp"
 #include "cli/open.hpp"
 #include "cli/text.hpp"
+#include "records/message.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -15,8 +15,9 @@ namespace {
 using Change = std::function<ChangeReceipt(OutboxOperator&, const std::string&)>;
 
 std::string refusalText(const ChangeReceipt& receipt) {
-  return receipt.refusal == Errc::unknownMessage ? "no message has this id"
-                                                 : "it is " + stateName(receipt.state) + ", which does not allow it";
+  return receipt.refusal == Errc::unknownMessage
+             ? "no message has this id"
+             : "it is " + records::nameOf(receipt.state) + ", which does not allow it";
 }
 
 /// Makes the change to each id; `done` says what it was.

@@ -7,10 +7,10 @@
 #include "ackbox/inbox.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/inbox_view.hpp"
-#include "cli/message_view.hpp"
 #include "cli/open.hpp"
 #include "cli/text.hpp"
+#include "records/inbox_frame.hpp"
+#include "records/message.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -25,7 +25,7 @@ InboxFilter inboxFilterOf(const Arguments& arguments) {
     filter.source = arguments.source;
   }
   if (arguments.state) {
-    filter.state = liveInboxStateOf(*arguments.state);
+    filter.state = records::liveInboxStateOf(*arguments.state);
   }
   return filter;
 }
@@ -42,7 +42,7 @@ Table inboxTable(const std::vector<InboxInfo>& frames, WallTime now) {
                {"RETRIES", Align::right},
                {"WHY", Align::left}});
   for (const InboxInfo& frame : frames) {
-    table.add({frame.messageId, inboxStateName(frame.state), frame.source, frame.session,
+    table.add({frame.messageId, records::nameOf(frame.state), frame.source, frame.session,
                frame.sequence == 0 ? "-" : std::to_string(frame.sequence), frame.type, agoText(now, frame.acceptedAt),
                frame.state == InboxState::backoff ? agoText(now, frame.dueAt) : "-", std::to_string(frame.retryCount),
                shortened(frame.waitsFor.empty() ? frame.lastError : "waits for " + frame.waitsFor, kErrorWidth)});
@@ -166,7 +166,7 @@ int inbox(Console& console, const Arguments& arguments) {
       continue;
     }
     for (const InboxInfo& frame : page.frames) {
-      console.line(inboxLine(frame));
+      console.line(records::lineOf(frame));
     }
   } while (after != 0 && (arguments.limit == 0 || shown < arguments.limit));
   if (after != 0) {
@@ -192,7 +192,7 @@ int inboxShow(Console& console, const Arguments& arguments) {
   // None of one that has ended.
   const InboundFrame frame = reader.inboxFrame(*source, id).value_or(InboundFrame());
   if (console.json()) {
-    json::Line line = inboxLine(*info);
+    json::Line line = records::lineOf(*info);
     line.add("time_ms", frame.time)
         .add("expires_at_ms", frame.expiresAt)
         .add("traceparent", frame.traceparent)
@@ -215,7 +215,7 @@ int inboxShow(Console& console, const Arguments& arguments) {
   };
   const bool hasEnded = info->state == InboxState::ended;
   row("id", info->messageId);
-  row("state", inboxStateName(info->state));
+  row("state", records::nameOf(info->state));
   row("sender", info->source);
   row("store", info->origin);
   row("session", info->session);
@@ -257,8 +257,8 @@ int inboxExplain(Console& console, const Arguments& arguments) {
     console.say(explanation->sentence);
     return kDone;
   }
-  json::Line line = inboxLine(explanation->frame);
-  line.raw("reasons", reasonsText(explanation->reasons)).add("sentence", explanation->sentence);
+  json::Line line = records::lineOf(explanation->frame);
+  line.raw("reasons", records::listOf(explanation->reasons)).add("sentence", explanation->sentence);
   console.line(line);
   return kDone;
 }

@@ -7,6 +7,7 @@
 #include "cli/message_view.hpp"
 #include "cli/open.hpp"
 #include "cli/text.hpp"
+#include "records/message.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -45,7 +46,7 @@ int list(Console& console, const Arguments& arguments) {
       continue;
     }
     for (const MessageInfo& message : page.messages) {
-      console.line(messageLine(message));
+      console.line(records::lineOf(message));
     }
   } while (after != 0 && (arguments.limit == 0 || shown < arguments.limit));
   if (after != 0) {
@@ -66,9 +67,9 @@ int show(Console& console, const Arguments& arguments) {
     return unknown(console, reader, id);
   }
   if (console.json()) {
-    json::Line line = messageLine(*message);
-    line.raw("attempts", attemptsText(message->attempts));
-    addFrame(line, *frame);
+    json::Line line = records::lineOf(*message);
+    line.raw("attempts", records::listOf(message->attempts));
+    records::addFrame(line, *frame);
     console.line(line);
     return kDone;
   }
@@ -84,7 +85,7 @@ int show(Console& console, const Arguments& arguments) {
     }
   };
   row("id", message->messageId);
-  row("state", stateName(message->state));
+  row("state", records::nameOf(message->state));
   row("peer", message->peer);
   row("session", message->session);
   row("sequence", message->sequence == 0 ? "none: unordered" : std::to_string(message->sequence));
@@ -116,9 +117,9 @@ int explain(Console& console, const Arguments& arguments) {
     sayAttempts(console, explanation->message);
     return kDone;
   }
-  json::Line line = messageLine(explanation->message);
-  line.raw("attempts", attemptsText(explanation->message.attempts));
-  line.raw("reasons", reasonsText(explanation->reasons)).add("sentence", explanation->sentence);
+  json::Line line = records::lineOf(explanation->message);
+  line.raw("attempts", records::listOf(explanation->message.attempts));
+  line.raw("reasons", records::listOf(explanation->reasons)).add("sentence", explanation->sentence);
   console.line(line);
   return kDone;
 }

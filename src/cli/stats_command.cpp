@@ -7,6 +7,9 @@
 #include "cli/open.hpp"
 #include "cli/peer_view.hpp"
 #include "cli/stats_view.hpp"
+#include "records/peer.hpp"
+#include "records/session.hpp"
+#include "records/stats.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -20,7 +23,7 @@ int stats(Console& console, const Arguments& arguments) {
   const Stats stats = reader.getStats();
   const std::vector<std::int64_t> processes = reader.processIds();
   if (console.json()) {
-    console.line(statsLine(stats, processes));
+    console.line(records::lineOf(stats, processes));
   } else {
     console.table(statsTable(stats, processes, console.now()));
   }
@@ -29,10 +32,10 @@ int stats(Console& console, const Arguments& arguments) {
 
 int peers(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
-  const std::vector<PeerFigures> peers = readPeers(reader);
+  const std::vector<records::PeerFigures> peers = records::readPeers(reader);
   if (console.json()) {
-    for (const PeerFigures& peer : peers) {
-      console.line(peerLine(peer));
+    for (const records::PeerFigures& peer : peers) {
+      console.line(records::lineOf(peer));
     }
   } else {
     const bool isOpen = !reader.processIds().empty();
@@ -60,7 +63,7 @@ int sessions(Console& console, const Arguments& arguments) {
     after = page.next;
     if (console.json()) {
       for (const SessionStats& session : page.sessions) {
-        console.line(sessionLine(session));
+        console.line(records::lineOf(session));
       }
     } else if (!page.sessions.empty()) {
       console.table(sessionTable(page.sessions, console.now()));
@@ -81,7 +84,7 @@ int blocked(Console& console, const Arguments& arguments) {
   const std::vector<BlockedSession> sessions = reader.blockedSessions(limit);
   if (console.json()) {
     for (const BlockedSession& session : sessions) {
-      console.line(blockedLine(session));
+      console.line(records::lineOf(session));
     }
   } else if (sessions.empty()) {
     console.remark("no session is blocked");

@@ -7,10 +7,10 @@
 namespace ackbox::cli {
 namespace {
 
-std::string joined(const std::vector<std::int64_t>& numbers, const char* separator) {
+std::string listed(const std::vector<std::int64_t>& numbers) {
   std::string text;
   for (const std::int64_t number : numbers) {
-    text += (text.empty() ? "" : separator) + std::to_string(number);
+    text += (text.empty() ? "" : ", ") + std::to_string(number);
   }
   return text;
 }
@@ -28,46 +28,6 @@ std::string ackedText(const Stats& stats, WallTime now) {
 }
 
 }  // namespace
-
-json::Line statsLine(const Stats& stats, const std::vector<std::int64_t>& processes) {
-  json::Line line;
-  line.add("pending", stats.pending)
-      .add("sending", stats.sending)
-      .add("sent", stats.sent)
-      .add("failed", stats.failed)
-      .add("acked_retained", stats.ackedRetained)
-      .add("pending_bytes", stats.pendingBytes)
-      .add("oldest_pending_at_ms", stats.oldestPendingAt)
-      .add("enqueued_total", stats.enqueued)
-      .add("acked_total", stats.acked)
-      .add("failed_total", stats.failedTotal)
-      .add("retries_total", stats.totalRetries)
-      .add("superseded_total", stats.superseded)
-      .add("stale_settles_total", stats.staleSettles)
-      .add("last_acked_at_ms", stats.lastAckedAt)
-      .add("ack_latency_count", stats.enqueueToAck.count)
-      .add("ack_latency_average_ms", stats.enqueueToAck.average.count())
-      .add("received_total", stats.received)
-      .add("duplicates_total", stats.duplicates)
-      .add("gaps_total", stats.gaps)
-      .add("inbox", stats.inbox)
-      .add("deferred_total", stats.deferred)
-      .add("refused_acks_total", stats.refusedAcks)
-      .add("refused_unauthenticated_total", stats.refusedUnauthenticated)
-      .add("refused_forbidden_total", stats.refusedForbidden)
-      .add("refused_stale_epoch_total", stats.staleEpochs)
-      .add("refused_id_conflict_total", stats.idConflicts)
-      .add("refused_limits_total", stats.refusedLimits)
-      .add("inbox_bytes", stats.inboxBytes)
-      .add("inbound_bytes", stats.inboundBytes)
-      .add("recounts_total", stats.recounts)
-      .add("file_bytes", stats.fileBytes)
-      .add("free_bytes", stats.freeBytes)
-      .add("wal_bytes", stats.walBytes)
-      .add("log_not_batched", stats.logNotBatched)
-      .raw("process_ids", "[" + joined(processes, ",") + "]");
-  return line;
-}
 
 Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes, WallTime now) {
   Table table({{"", Align::left}, {"", Align::right}, {"", Align::left}});
@@ -108,23 +68,8 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
     table.add({"batched log", "off", stats.logNotBatched});
   }
   table.add({"processes", std::to_string(processes.size()),
-             processes.empty() ? "no process has the file open" : joined(processes, ", ")});
+             processes.empty() ? "no process has the file open" : listed(processes)});
   return table;
-}
-
-json::Line sessionLine(const SessionStats& session) {
-  json::Line line;
-  line.add("peer", session.peer)
-      .add("session", session.session)
-      .add("live", session.live)
-      .add("failed", session.failed)
-      .add("last_sequence", session.lastSequence)
-      .add("accepted_sequence", session.acceptedSequence)
-      .add("in_flight", session.inFlight)
-      .add("due_at_ms", session.dueAt)
-      .add("paused_at_ms", session.pausedAt)
-      .add("blocked_at_ms", session.blockedAt);
-  return line;
 }
 
 Table sessionTable(const std::vector<SessionStats>& sessions, WallTime now) {

@@ -10,6 +10,8 @@
 #include "cli/peer_view.hpp"
 #include "cli/stats_view.hpp"
 #include "cli/text.hpp"
+#include "records/peer.hpp"
+#include "records/stats.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -69,7 +71,7 @@ int top(Console& console, const Arguments& arguments) {
     Sample sample{world.clock->steadyNow(), reader.getStats()};
     const std::vector<std::int64_t> processes = reader.processIds();
     if (console.json()) {
-      console.line(statsLine(sample.stats, processes));
+      console.line(records::lineOf(sample.stats, processes));
     } else {
       if (isLive) {
         world.out << "\x1b[H\x1b[J";
@@ -79,7 +81,7 @@ int top(Console& console, const Arguments& arguments) {
       world.out << '\n';
       console.table(statsTable(sample.stats, processes, console.now()));
       world.out << '\n';
-      console.table(peerTable(readPeers(reader), !processes.empty(), console.now()));
+      console.table(peerTable(records::readPeers(reader), !processes.empty(), console.now()));
       const SessionPage sessions = reader.sessions(occupied, kSessionsShown);
       if (!sessions.sessions.empty()) {
         world.out << '\n';

@@ -12,9 +12,9 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "cli/duration.hpp"
-#include "cli/message_view.hpp"
 #include "json/line.hpp"
 #include "protocol/wire.hpp"
+#include "records/message.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/page.hpp"
 #include "serve/api/service.hpp"
@@ -128,7 +128,7 @@ Response preview(const OutboxReader& reader, const Choice& choice) {
   std::string sample;
   const auto add = [&](const MessageInfo& message) {
     if (count++ < kSample) {
-      sample += (sample.empty() ? "" : ",") + cli::messageLine(message).text();
+      sample += (sample.empty() ? "" : ",") + records::lineOf(message).text();
     }
   };
   std::int64_t after = 0;
@@ -244,7 +244,7 @@ void listDeadLetters(Service& service, Request&& request, Respond&& respond) {
         const DeadLetterPage page = service.reader().deadLetters(filter, wish.limit, wish.after);
         std::vector<std::string> items;
         for (const MessageInfo& message : page.messages) {
-          items.push_back(cli::messageLine(message).text());
+          items.push_back(records::lineOf(message).text());
         }
         return pageAnswer("messages", items, page.next);
       },

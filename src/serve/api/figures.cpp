@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "ackbox/inbox.hpp"
-#include "cli/inbox_view.hpp"
-#include "cli/peer_view.hpp"
-#include "cli/stats_view.hpp"
 #include "json/line.hpp"
+#include "records/inbox_frame.hpp"
+#include "records/peer.hpp"
+#include "records/session.hpp"
+#include "records/stats.hpp"
 #include "serve/api/figures.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/page.hpp"
@@ -25,7 +26,7 @@ std::optional<InboxState> takeInboxState(Query& query) {
   if (!name) {
     return std::nullopt;
   }
-  const std::optional<InboxState> state = cli::liveInboxStateOf(*name);
+  const std::optional<InboxState> state = records::liveInboxStateOf(*name);
   if (!state) {
     throw InvalidRequest("state must be waiting, unattended, behind, running or backoff");
   }
@@ -37,10 +38,10 @@ std::optional<InboxState> takeInboxState(Query& query) {
 // The manager's own figures, which know the latencies of this process.
 std::string readFigures(Service& service) {
   std::string peers = "[";
-  for (const cli::PeerFigures& peer : cli::readPeers(service.reader())) {
-    peers += (peers.size() == 1 ? "" : ",") + cli::peerLine(peer).text();
+  for (const records::PeerFigures& peer : records::readPeers(service.reader())) {
+    peers += (peers.size() == 1 ? "" : ",") + records::lineOf(peer).text();
   }
-  json::Line line = cli::statsLine(service.manager().getStats(), service.reader().processIds());
+  json::Line line = records::lineOf(service.manager().getStats(), service.reader().processIds());
   return line.raw("peers", peers + "]").text();
 }
 
@@ -49,7 +50,7 @@ void showStats(Service& service, Request&& request, Respond&& respond) {
   service.workers().answer(
       [&service] {
         // The manager's own figures, which know the latencies of this process.
-        return jsonAnswer(200, cli::statsLine(service.manager().getStats(), service.reader().processIds()).text());
+        return jsonAnswer(200, records::lineOf(service.manager().getStats(), service.reader().processIds()).text());
       },
       std::move(respond));
 }
@@ -59,8 +60,8 @@ void listPeers(Service& service, Request&& request, Respond&& respond) {
   service.workers().answer(
       [&service] {
         std::vector<std::string> items;
-        for (const cli::PeerFigures& peer : cli::readPeers(service.reader())) {
-          items.push_back(cli::peerLine(peer).text());
+        for (const records::PeerFigures& peer : records::readPeers(service.reader())) {
+          items.push_back(records::lineOf(peer).text());
         }
         return pageAnswer("peers", items, 0);
       },
@@ -78,7 +79,7 @@ void listSessions(Service& service, Request&& request, Respond&& respond) {
         const SessionPage page = service.reader().sessions(filter, wish.limit, wish.after);
         std::vector<std::string> items;
         for (const SessionStats& session : page.sessions) {
-          items.push_back(cli::sessionLine(session).text());
+          items.push_back(records::lineOf(session).text());
         }
         return pageAnswer("sessions", items, page.next);
       },
@@ -98,7 +99,7 @@ void listInbox(Service& service, Request&& request, Respond&& respond) {
         std::vector<std::string> items;
         for (InboxInfo& frame : page.frames) {
           waits.complete(frame);
-          json::Line line = cli::inboxLine(frame);
+          json::Line line = records::lineOf(frame);
           if (const std::string_view holder = waits.holderOf(frame); !holder.empty()) {
             line.add("in_hand_of", holder);
           }

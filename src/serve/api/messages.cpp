@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
-#include "cli/message_view.hpp"
 #include "protocol/wire.hpp"
+#include "records/message.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/page.hpp"
 #include "serve/api/service.hpp"
@@ -29,11 +29,11 @@ bool isSettled(const Explanation& explanation) {
 
 /// A message with the reasons for which it is not moving.
 json::Line lineOf(Service& service, const Explanation& explanation, bool withData) {
-  json::Line line = cli::messageLine(explanation.message);
-  line.add("sentence", explanation.sentence).raw("reasons", cli::reasonsText(explanation.reasons));
+  json::Line line = records::lineOf(explanation.message);
+  line.add("sentence", explanation.sentence).raw("reasons", records::listOf(explanation.reasons));
   if (withData) {
     if (const std::optional<Frame> frame = service.reader().frame(explanation.message.messageId)) {
-      cli::addFrame(line, *frame);
+      records::addFrame(line, *frame);
     }
   }
   if (const std::optional<std::string> result = service.waits().resultOf(explanation.message.messageId)) {
@@ -140,7 +140,7 @@ void listMessages(Service& service, Request&& request, Respond&& respond) {
         const MessagePage page = service.reader().messages(filter, wish.limit, wish.after);
         std::vector<std::string> items;
         for (const MessageInfo& message : page.messages) {
-          items.push_back(cli::messageLine(message).text());
+          items.push_back(records::lineOf(message).text());
         }
         return pageAnswer("messages", items, page.next);
       },

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "cli/message_view.hpp"
+#include "records/message.hpp"
 #include "serve/http/answer.hpp"
 
 namespace ackbox::serve {
@@ -25,13 +25,11 @@ PageWish takePage(Query& query) {
 }
 
 MessageState messageStateOf(std::string_view name) {
-  for (const MessageState state :
-       {MessageState::pending, MessageState::sending, MessageState::sent, MessageState::acked, MessageState::failed}) {
-    if (cli::stateName(state) == name) {
-      return state;
-    }
+  const std::optional<MessageState> state = records::messageStateOf(name);
+  if (!state) {
+    throw InvalidRequest("state must be pending, sending, sent, acked or failed");
   }
-  throw InvalidRequest("state must be pending, sending, sent, acked or failed");
+  return *state;
 }
 
 Response pageAnswer(std::string_view name, const std::vector<std::string>& items, std::int64_t next) {

@@ -7,6 +7,7 @@
 
 #include "cli/text.hpp"
 #include "cli/unattended.hpp"
+#include "records/peer.hpp"
 #include "serve/page/html.hpp"
 
 namespace ackbox::serve::page {
@@ -46,18 +47,18 @@ std::string upperFirst(std::string text) {
   return text;
 }
 
-bool isAway(const cli::PeerFigures& peer) {
+bool isAway(const records::PeerFigures& peer) {
   const PeerState state = peer.circuit.state;
   return state == PeerState::down || state == PeerState::held || state == PeerState::disabled;
 }
 
-HealthSentence sentenceOfAway(const std::vector<const cli::PeerFigures*>& away, std::size_t peers, std::uint64_t failed,
-                              WallTime now) {
+HealthSentence sentenceOfAway(const std::vector<const records::PeerFigures*>& away, std::size_t peers,
+                              std::uint64_t failed, WallTime now) {
   std::uint64_t waiting = 0;
-  for (const cli::PeerFigures* peer : away) {
+  for (const records::PeerFigures* peer : away) {
     waiting += peer->figures.pending;
   }
-  const cli::PeerFigures& first = *away.front();
+  const records::PeerFigures& first = *away.front();
   const std::string text = away.size() == 1
                                ? "Peer " + first.figures.peer + " has been " +
                                      std::string(toString(first.circuit.state)) + duration(first.circuit.since, now) +
@@ -75,12 +76,12 @@ HealthSentence sentenceOfBlocked(BoundedCount blocked, std::uint64_t failed) {
 }
 
 /// Of what makes no progress for want of an application; nothing: all have one.
-std::optional<HealthSentence> sentenceOfUnattended(const std::vector<cli::PeerFigures>& peers,
+std::optional<HealthSentence> sentenceOfUnattended(const std::vector<records::PeerFigures>& peers,
                                                    const Reception& reception, WallTime now) {
   if (reception.unattended.frames != 0) {
     return HealthSentence{"warning", upperFirst(cli::unattendedText(reception.unattended, now)) + ".", "inbox"};
   }
-  for (const cli::PeerFigures& peer : peers) {
+  for (const records::PeerFigures& peer : peers) {
     if (peer.figures.unattendedSince) {
       return HealthSentence{"warning", cli::unattendedText(peer.figures, now) + ".", "messages?state=sent"};
     }
@@ -112,12 +113,12 @@ HealthSentence sentenceOfMoving(const Stats& stats) {
 
 }  // namespace
 
-HealthSentence healthOf(const Stats& stats, const std::vector<cli::PeerFigures>& peers, BoundedCount blockedSessions,
-                        const Reception& reception, WallTime now) {
-  std::vector<const cli::PeerFigures*> away;
+HealthSentence healthOf(const Stats& stats, const std::vector<records::PeerFigures>& peers,
+                        BoundedCount blockedSessions, const Reception& reception, WallTime now) {
+  std::vector<const records::PeerFigures*> away;
   std::size_t paused = 0;
   std::uint64_t waiting = 0;
-  for (const cli::PeerFigures& peer : peers) {
+  for (const records::PeerFigures& peer : peers) {
     if (isAway(peer)) {
       away.push_back(&peer);
     }

@@ -7,7 +7,7 @@
 
 #include "ackbox/inbox.hpp"
 #include "ackbox/stats.hpp"
-#include "cli/peer_view.hpp"
+#include "records/peer.hpp"
 #include "serve/inbox/frame_waits.hpp"
 
 namespace ackbox::serve::page {
@@ -37,7 +37,7 @@ struct Reception {
 /// What matters most comes first: messages for a peer that takes none, then sessions that stand still, frames without
 /// an application, here and at peers, applications that settle nothing, dead letters, what is held by hand, and what
 /// waits for long.
-[[nodiscard]] HealthSentence healthOf(const Stats& stats, const std::vector<cli::PeerFigures>& peers,
+[[nodiscard]] HealthSentence healthOf(const Stats& stats, const std::vector<records::PeerFigures>& peers,
                                       BoundedCount blockedSessions, const Reception& reception, WallTime now);
 
 }  // namespace ackbox::serve::page

@@ -1,6 +1,6 @@
-#include "cli/inbox_view.hpp"
 
 #include "cli/text.hpp"
+#include "records/inbox_frame.hpp"
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -39,7 +39,7 @@ Html inboxView(const View& view, const InboxList& list) {
                     .text(frame.messageId)
                     .raw("</span>")
                     .add(beneath(breakable(frame.type))))
-          .cell(badge(cli::inboxStateName(frame.state)))
+          .cell(badge(records::nameOf(frame.state)))
           .cell(breakable(frame.source).add(beneath(session)))
           .cell(ago(view.now, frame.acceptedAt))
           .number(frame.startCount)

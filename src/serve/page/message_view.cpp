@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "cli/message_view.hpp"
 #include "cli/text.hpp"
 #include "json/line.hpp"
+#include "records/message.hpp"
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -132,7 +132,7 @@ Html messageView(const View& view, const Explanation& explanation, const std::op
   const MessageInfo& message = explanation.message;
   Html html;
   html.raw("<div data-live=\"message\"><header class=\"title\"><h1 class=\"id\">").text(message.messageId).raw("</h1>");
-  html.add(badge(cli::stateName(message.state))).raw("<span class=\"actions\">");
+  html.add(badge(records::nameOf(message.state))).raw("<span class=\"actions\">");
   if (message.state == MessageState::failed) {
     const std::string filter = "{\"ids\":[" + json::asString(message.messageId) + "]}";
     html.add(bulkAction(view, "retry", "with this id", filter));

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "cli/message_view.hpp"
+#include "records/message.hpp"
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -74,7 +74,7 @@ Html messagesView(const View& view, const MessageList& list) {
         session.add(breakable(message.session)).raw(" · ").number(message.sequence);
       }
       table.cell(messageLink(view, message.messageId).add(beneath(breakable(message.type))))
-          .cell(badge(cli::stateName(message.state)))
+          .cell(badge(records::nameOf(message.state)))
           .cell(breakable(message.peer).add(beneath(session)))
           .cell(ago(view.now, message.enqueuedAt))
           .number(message.retryCount)

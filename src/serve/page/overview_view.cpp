@@ -4,6 +4,7 @@
 
 #include "cli/text.hpp"
 #include "json/line.hpp"
+#include "records/peer.hpp"
 #include "serve/page/health_sentence.hpp"
 #include "serve/page/views.hpp"
 
@@ -39,7 +40,7 @@ Html oldest(const View& view, const Stats& stats) {
 }
 
 /// What to do with an outbox that was never used.
-Html firstSteps(const View& view, const std::vector<cli::PeerFigures>& peers) {
+Html firstSteps(const View& view, const std::vector<records::PeerFigures>& peers) {
   Html html;
   if (peers.empty()) {
     html.raw(
@@ -58,7 +59,7 @@ Html firstSteps(const View& view, const std::vector<cli::PeerFigures>& peers) {
   return html.raw("</section>\n");
 }
 
-Html peersTable(const View& view, std::vector<cli::PeerFigures> peers) {
+Html peersTable(const View& view, std::vector<records::PeerFigures> peers) {
   constexpr std::size_t kShown = 12;
   if (peers.empty()) {
     return {};
@@ -67,7 +68,7 @@ Html peersTable(const View& view, std::vector<cli::PeerFigures> peers) {
   sortByNeed(peers);
   peers.resize(std::min(all, kShown));
   CardTable table("Peers", {"Peer", "State", "Since", "#Pending", "#Dead", "#Acknowledged"});
-  for (const cli::PeerFigures& peer : peers) {
+  for (const records::PeerFigures& peer : peers) {
     table.cell(link(view, "messages?peer=" + urlEncoded(peer.figures.peer), peer.figures.peer))
         .cell(badge(toString(peer.circuit.state)))
         .cell(ago(view.now, peer.circuit.since))

@@ -2,10 +2,12 @@
 
 #include "serve/page/views.hpp"
 
+#include "records/peer.hpp"
+
 namespace ackbox::serve::page {
 namespace {
 
-Html actionsFor(const View& view, const cli::PeerFigures& peer) {
+Html actionsFor(const View& view, const records::PeerFigures& peer) {
   const std::string target = "peers/" + urlEncoded(peer.figures.peer);
   switch (peer.circuit.state) {
     case PeerState::up:
@@ -35,14 +37,14 @@ Html circuitInstants(const View& view, const PeerStatus& peer) {
 
 }  // namespace
 
-void sortByNeed(std::vector<cli::PeerFigures>& peers) {
-  std::ranges::stable_sort(peers, [](const cli::PeerFigures& left, const cli::PeerFigures& right) {
+void sortByNeed(std::vector<records::PeerFigures>& peers) {
+  std::ranges::stable_sort(peers, [](const records::PeerFigures& left, const records::PeerFigures& right) {
     return std::pair(left.circuit.state == PeerState::up, left.figures.peer) <
            std::pair(right.circuit.state == PeerState::up, right.figures.peer);
   });
 }
 
-Html peersView(const View& view, std::vector<cli::PeerFigures> peers) {
+Html peersView(const View& view, std::vector<records::PeerFigures> peers) {
   Html html;
   html.raw("<h1>Peers</h1>\n<div data-live=\"list\">\n");
   if (peers.empty()) {
@@ -54,7 +56,7 @@ Html peersView(const View& view, std::vector<cli::PeerFigures> peers) {
   }
   sortByNeed(peers);
   CardTable table("Peers", {"Peer", "State", "#Pending", "#Dead", "Last error", "Actions"}, true);
-  for (const cli::PeerFigures& peer : peers) {
+  for (const records::PeerFigures& peer : peers) {
     Html dead;
     if (peer.figures.failed == 0) {
       dead.raw("0");

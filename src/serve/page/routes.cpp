@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/inbox_view.hpp"
+#include "records/peer.hpp"
 #include "serve/api/page.hpp"
 #include "serve/api/service.hpp"
 #include "serve/http/answer.hpp"
@@ -76,7 +76,7 @@ void showOverview(Service& service, Request&& request, Respond&& respond) {
        [&service, silent = service.frameWaits().silent](const View& view) {
          const std::size_t blocked = service.reader().blockedSessions(kBlockedCounted).size();
          return std::optional(overviewView(view, {service.manager().getStats(),
-                                                  cli::readPeers(service.reader()),
+                                                  records::readPeers(service.reader()),
                                                   {blocked, blocked == kBlockedCounted},
                                                   service.manager().fileTrouble(),
                                                   {service.reader().unattendedFrames(), silent}}));
@@ -86,7 +86,7 @@ void showOverview(Service& service, Request&& request, Respond&& respond) {
 void showPeers(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Peers", "peers"), std::move(respond),
-       [&service](const View& view) { return std::optional(peersView(view, cli::readPeers(service.reader()))); });
+       [&service](const View& view) { return std::optional(peersView(view, records::readPeers(service.reader()))); });
 }
 
 void showDeadLetters(Service& service, Request&& request, Respond&& respond) {

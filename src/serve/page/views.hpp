@@ -12,8 +12,8 @@
 #include "ackbox/message_page.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/stats.hpp"
-#include "cli/peer_view.hpp"
 #include "cli/symptoms.hpp"
+#include "records/peer.hpp"
 #include "serve/inbox/frame_waits.hpp"
 #include "serve/page/health_sentence.hpp"
 #include "serve/page/parts.hpp"
@@ -24,7 +24,7 @@ namespace ackbox::serve::page {
 
 struct Overview {
   Stats stats = {};
-  std::vector<cli::PeerFigures> peers = {};
+  std::vector<records::PeerFigures> peers = {};
   BoundedCount blockedSessions = {};
   /// See `OutboxManager::fileTrouble`.
   std::string fileTrouble = {};
@@ -33,9 +33,9 @@ struct Overview {
 [[nodiscard]] Html overviewView(const View& view, const Overview& overview);
 
 /// Those that are not up come first, then by name.
-void sortByNeed(std::vector<cli::PeerFigures>& peers);
+void sortByNeed(std::vector<records::PeerFigures>& peers);
 
-[[nodiscard]] Html peersView(const View& view, std::vector<cli::PeerFigures> peers);
+[[nodiscard]] Html peersView(const View& view, std::vector<records::PeerFigures> peers);
 
 /// Dead letters that have the same reason, peer and type.
 struct DeadLetterGroup {

@@ -64,15 +64,17 @@ const std::vector<Layer>& layers() {
        {"boost/asio/", "boost/system/", "SQLiteCpp/", "sqlite3.h"}},
       // Simulation: other processes' disks, clocks and network, under real managers.
       {"src/testing/", {"ackbox/", "base/", "protocol/", "testing/"}, {"boost/asio/", "SQLiteCpp/", "sqlite3.h"}},
-      // The daemon: the public API over the transport's HTTP server, in the JSON of the tool.
+      // What the tool and the daemon say of a message, a frame, a peer: one table of fields each.
+      {"src/records/", {"ackbox/", "json/", "records/"}, {}},
+      // The daemon: the public API over the transport's HTTP server, in the records that the tool prints.
       {"src/serve/",
-       {"ackbox/", "base/", "json/", "protocol/", "transport/", "serve/", "cli/"},
+       {"ackbox/", "base/", "json/", "protocol/", "records/", "transport/", "serve/", "cli/"},
        {"boost/asio", "boost/system/", "nlohmann/", "openssl/"}},
       // The program is the tool with the daemon in it.
       {"src/cli/main.cpp", {"ackbox/", "cli/", "serve/command.hpp"}, {}},
       // A user of the public API only.
       {"src/cli/",
-       {"ackbox/", "base/timestamp.hpp", "cli/", "json/"},
+       {"ackbox/", "base/timestamp.hpp", "cli/", "json/", "records/"},
        {"boost/asio", "boost/system/", "CLI/", "nlohmann/", "openssl/", "SQLiteCpp/"}},
   };
   return all;

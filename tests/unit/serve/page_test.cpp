@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "records/peer.hpp"
 #include "serve/page/assets.hpp"
 #include "serve/page/health_sentence.hpp"
 #include "serve/page/routes.hpp"
@@ -102,7 +103,7 @@ TEST_CASE("A text of an attacker is a text in every field of every view") {
   const page::View view = operatorView();
   for (const std::string& attack : attacks()) {
     const MessageInfo message = messageOf(attack);
-    cli::PeerFigures peer;
+    records::PeerFigures peer;
     peer.figures.peer = peer.figures.lastError = attack;
     peer.circuit.state = PeerState::down;
     checkHarmless(page::peersView(view, {peer}), attack);
@@ -147,7 +148,7 @@ TEST_CASE("A text of an attacker is a text in every field of every view") {
 
 TEST_CASE("Actions are shown to those that may take them, and line breaks of a payload stay") {
   page::View view = operatorView();
-  cli::PeerFigures peer;
+  records::PeerFigures peer;
   peer.figures.peer = "a/b c";
   CHECK(page::peersView(view, {peer}).str().find("data-post=\"peers/a%2Fb%20c:pause\"") != std::string::npos);
   view.roles = Roles{Role::read};
@@ -177,7 +178,7 @@ TEST_CASE("Dead letters with the same reason, peer and type are one group, the l
 TEST_CASE("The sentence of health says what matters most") {
   const WallTime now(std::chrono::hours(100));
   Stats stats;
-  const auto textOf = [&](const std::vector<cli::PeerFigures>& peers, page::BoundedCount blocked = {}) {
+  const auto textOf = [&](const std::vector<records::PeerFigures>& peers, page::BoundedCount blocked = {}) {
     return page::healthOf(stats, peers, blocked, {}, now).text;
   };
   CHECK(page::healthOf(stats, {}, {}, {}, now).level == "ok");
@@ -187,7 +188,7 @@ TEST_CASE("The sentence of health says what matters most") {
   CHECK(textOf({}) == "All is well: 1,000 messages are on their way.");
   stats.oldestPendingAge = std::chrono::minutes(16);
   CHECK(textOf({}) == "The oldest of 1,000 messages has waited for 16 m, and every peer is up.");
-  cli::PeerFigures peer;
+  records::PeerFigures peer;
   peer.figures.peer = "bob";
   peer.figures.pending = 1'000;
   peer.circuit.state = PeerState::paused;
@@ -216,7 +217,7 @@ TEST_CASE(
   Stats stats;
   stats.inbox = 2'090;
   page::Reception reception;
-  cli::PeerFigures peer;
+  records::PeerFigures peer;
   const auto health = [&] { return page::healthOf(stats, {peer}, {}, reception, now); };
   CHECK(health().text == "All is well: applications work on 2,090 received frames.");
   reception.silent = {{"the stream of billing for types *", 64, now - std::chrono::minutes(12)}};

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ackbox/inbox.hpp"
+#include "records/field.hpp"
+
+namespace ackbox::records {
+
+/// Of a deferred frame.
+[[nodiscard]] std::span<const Field<InboxInfo>> inboxFields();
+/// With `waits_for`, where it waits for an application.
+[[nodiscard]] json::Line lineOf(const InboxInfo& frame);
+/// The state as options spell it: `waiting`.
+[[nodiscard]] std::string nameOf(InboxState state);
+/// The state of a frame that has not ended, from that; nothing: no such state has this name.
+[[nodiscard]] std::optional<InboxState> liveInboxStateOf(std::string_view name);
+
+}  // namespace ackbox::records
