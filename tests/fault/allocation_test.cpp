@@ -19,7 +19,7 @@
 namespace ackbox::testing::allocation_test {
 namespace {
 
-constexpr std::uint64_t kTrials = 40;
+constexpr std::uint64_t kTrials = 30;
 
 /// Stands between SQLite and its allocator.
 struct Allocations {

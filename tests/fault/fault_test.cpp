@@ -25,7 +25,7 @@ namespace ackbox::testing::fault_test {
 namespace {
 
 // Of each kind, in the short form.
-constexpr std::uint64_t kTrials = 4;
+constexpr std::uint64_t kTrials = 3;
 
 struct Fault {
   std::string name;
