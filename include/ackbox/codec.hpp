@@ -18,7 +18,7 @@ struct Codec {
   std::string type = {};
   /// The value as JSON text.
   std::function<std::string(const Value&)> encode = {};
-  /// The value of JSON text; throws when the text is none.
+  /// The value of JSON text; throws if the text has no such value.
   std::function<Value(std::string_view)> decode = {};
 
   /// A frame that carries `value`; its peer, session and the rest are the caller's to set.

@@ -47,7 +47,7 @@ struct ChangeReceipt {
 struct DeadLetterPage {
   /// In each, `dueAt` is the instant at which it failed.
   std::vector<MessageInfo> messages = {};
-  /// Pass as `after` for the next page; 0: there is none. A page may hold fewer than `limit`, even none, and still be
+  /// Pass as `after` for the next page; 0 on the last page. A page may hold fewer than `limit`, even none, and still be
   /// followed by another: each looks at a bounded number of dead letters.
   std::int64_t next = 0;
   /// How many dead letters were looked at, whether `filter` chose them or not.

@@ -44,7 +44,7 @@ struct InboundServerOptions {
   std::size_t headerBytesMax = 8 * 1024;
   /// Bytes of requests that are read or handled, over all connections together; 4 KiB of each connection do not count.
   /// When there are more, the connection with the largest request is closed, of those that have never brought a proof
-  /// of their sender; while there is none such, 503. At least twice `InboundOptions::bodyBytesMax`. Default 64 MiB:
+  /// of their sender; if all have, 503. At least twice `InboundOptions::bodyBytesMax`. Default 64 MiB:
   /// more than 60 of the largest requests, and little beside what an agent has.
   std::size_t requestBytesMax = 64 * 1024 * 1024;
   /// The TLS handshake of a new connection, which has its place among `connectionsMax` from the start. Default 10 s.

@@ -110,7 +110,7 @@ struct InboxFilter {
 /// Some deferred frames, in the order of their acceptance.
 struct InboxPage {
   std::vector<InboxInfo> frames = {};
-  /// Pass as `after` for the next page; 0: there is none. A page may hold fewer than `limit`, even none, and still be
+  /// Pass as `after` for the next page; 0 on the last page. A page may hold fewer than `limit`, even none, and still be
   /// followed by another: each looks at a bounded number of rows.
   std::int64_t next = 0;
 };

@@ -53,7 +53,7 @@ struct SendRequest {
   std::vector<OutboundFrame> frames = {};
   /// How long it may take.
   std::chrono::milliseconds timeout{0};
-  /// The hop's `traceparent`, from `TraceHooks::requestBegan`; empty: there is none.
+  /// The hop's `traceparent`, from `TraceHooks::requestBegan`; empty if the hook gave none.
   std::string traceparent = {};
 };
 

@@ -235,7 +235,7 @@ struct SessionFilter {
 /// Some sessions, oldest first.
 struct SessionPage {
   std::vector<SessionStats> sessions = {};
-  /// Pass as `after` for the next page; 0: there is none. A page may hold fewer than `limit`, even none, and still be
+  /// Pass as `after` for the next page; 0 on the last page. A page may hold fewer than `limit`, even none, and still be
   /// followed by another: each looks at a bounded number of sessions.
   std::int64_t next = 0;
 };

@@ -95,7 +95,7 @@ public:
     return {};
   }
 
-  /// The receipt is there, also a refusal, or with an `error` there is none. With an `OutboxWriter` and in an
+  /// The receipt, also of a refusal; null with an `error`. With an `OutboxWriter` and in an
   /// `InboundTransaction` it is before the commit of the caller's transaction, which may still be rolled back.
   virtual void enqueueEnded(const Span& span, const std::error_code& error, const EnqueueReceipt& receipt) {
     (void)span;

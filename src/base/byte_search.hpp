@@ -10,8 +10,8 @@
 
 namespace ackbox {
 
-/// The place of the first byte from `position` on for which `isSought` is true; the end of `text` when there is none.
-/// `isSought` is made of comparisons and `|`, so that it takes one byte or sixteen at once.
+/// The place of the first byte from `position` on for which `isSought` is true; the end of `text` if it is true for no
+/// byte. `isSought` is made of comparisons and `|`, so that it takes one byte or sixteen at once.
 template <typename IsSought>
 [[nodiscard]] std::size_t findByte(std::string_view text, std::size_t position, IsSought isSought) noexcept {
   using Block [[gnu::vector_size(16)]] = unsigned char;

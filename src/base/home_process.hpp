@@ -70,7 +70,7 @@ public:
 
   /// `open` returns the descriptor, or a negative number; no fork comes between it and this. Returns it, too.
   int hold(const std::function<int()>& open);
-  /// Calls `close` for it, which no fork comes before; then there is none.
+  /// Calls `close` for it, which no fork comes before; afterwards none is held.
   void release(const std::function<void(int)>& close = {}) noexcept;
 
 private:

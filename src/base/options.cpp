@@ -151,7 +151,7 @@ void checkTablePrefix(std::string_view prefix) {
     refuse(kField, "has " + std::to_string(prefix.size()) + " characters", kAllowed);
   }
   if (!std::ranges::all_of(prefix, isIdentifier)) {
-    refuse(kField, "has a character that is none of these", kAllowed);
+    refuse(kField, "has a character other than these", kAllowed);
   }
   if (!prefix.empty() && isDigit(prefix.front())) {
     refuse(kField, "starts with a digit", kAllowed);

@@ -41,7 +41,8 @@ private:
 /// What is wrong with `path`, which has to be a regular file if anything has the name; empty: nothing.
 [[nodiscard]] std::string whyNotRegular(const std::filesystem::path& path);
 
-/// Why `path` cannot be replaced: it is the log, its index or the owners file of another one; empty: it is none.
+/// Why `path` cannot be replaced: it is the log, its index or the owners file of another one; empty if it is not one of
+/// these.
 [[nodiscard]] std::string whyCompanion(const std::filesystem::path& path);
 
 /// The same as `whyNotRegular` for the files beside `file`, of which SQLite would open them.

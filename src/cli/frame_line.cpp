@@ -101,7 +101,7 @@ std::string take(Frame& frame, json::Members& members, std::string_view key, std
     return value == "false" ? "" : "it is damaged: the file that it is from does not hold it as it was written";
   }
   const bool isKnown = std::find(kPassedOver.begin(), kPassedOver.end(), key) != kPassedOver.end();
-  return isKnown ? std::string() : "the key \"" + std::string(key) + "\" is none of a frame's";
+  return isKnown ? std::string() : "a frame has no key \"" + std::string(key) + "\"";
 }
 
 }  // namespace

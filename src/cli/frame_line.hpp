@@ -7,7 +7,7 @@
 
 namespace ackbox::cli {
 
-/// A frame, or why the line is none.
+/// A frame, or what is wrong with the line.
 struct FrameLine {
   Frame frame;
   /// Empty: none.

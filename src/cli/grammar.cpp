@@ -20,7 +20,7 @@ check ends with 0 ok, 1 warning, 2 critical, 3 unknown, as monitoring systems ha
 or no answer, 2 the URL is wrong.
 
 With --json, standard output is one JSON object a line: keys in snake_case, instants as milliseconds since 1970 (_at_ms),
-null where there is none; errors go to standard error as {"error":…,"exit_code":…}. Colours are used on a terminal unless
+or null; errors go to standard error as {"error":…,"exit_code":…}. Colours are used on a terminal unless
 NO_COLOR is set. The tool works beside running agents; but for serve, it never delivers, and makes
 no file but the copies of backup and restore.)";
 
@@ -28,7 +28,7 @@ const Measure kCount = parseCount;
 const Measure kBytes = parseBytes;
 const Measure kMilliseconds = parseMilliseconds;
 
-/// An option that takes a duration, and refuses what is none.
+/// An option that takes a duration.
 CLI::Option* addDuration(CLI::App& app, const std::string& name, std::chrono::milliseconds& value,
                          const std::string& help) {
   return app
@@ -322,7 +322,7 @@ void addDaemon(CLI::App& app, Arguments& arguments) {
   init.add_flag("--json", arguments.json, "Print the files, one JSON object a line");
   CLI::App& serve = *app.add_subcommand(
       "serve", "Deliver the outbox's messages, and serve it over HTTP to programs of any language, until SIGTERM");
-  addPath(serve, "FILE", arguments.file, "The outbox's file, which is made if there is none")
+  addPath(serve, "FILE", arguments.file, "The outbox's file; it is made if it does not exist")
       ->required()
       ->type_name("");
   addPath(serve, "--config", arguments.config, "A configuration file, see docs/serve.md")->type_name("PATH");

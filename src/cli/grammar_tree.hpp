@@ -28,7 +28,7 @@ struct CommandEntry {
   std::string name;
   std::string help;
   std::vector<OptionEntry> options;
-  /// A command line with it; empty: there is none.
+  /// A command line with it; empty if it has no example.
   std::string example;
 };
 

@@ -67,7 +67,7 @@ bool isUnknownCommand(const CLI::App& grammar, const std::string& word) {
          std::none_of(commands.begin(), commands.end(), [&](const CLI::App* one) { return one->get_name() == word; });
 }
 
-/// The first word that is no option; empty: there is none.
+/// The first word that is not an option; empty if there is no such word.
 std::string_view commandWord(const World& world) {
   const auto word = std::find_if(world.arguments.begin(), world.arguments.end(),
                                  [](const std::string& one) { return !one.starts_with('-'); });

@@ -28,7 +28,7 @@ bool isTaken(const FrameResult& result) {
 }
 
 // All frames of a request are for the same agent, so a receiver that is another one takes none of them: the peer's
-// configuration is wrong, and no message is. A code that this process chose itself is none of the receiver's. Returns
+// configuration is wrong, and no message is. Codes set by this process are skipped. Returns
 // what the receiver says of it; null: it does not say so.
 const FrameResult* otherAgent(std::span<const FrameResult> results) {
   const auto found = std::ranges::find_if(results, [](const FrameResult& result) {

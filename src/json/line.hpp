@@ -33,7 +33,7 @@ public:
   Line& add(std::string_view key, Integer value) {
     return raw(key, std::to_string(value));
   }
-  /// Milliseconds since 1970; null when there is none.
+  /// Milliseconds since 1970; or null.
   Line& add(std::string_view key, const std::optional<WallTime>& instant);
   /// `json` is valid JSON on one line.
   Line& raw(std::string_view key, std::string_view json);

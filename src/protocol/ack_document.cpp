@@ -27,7 +27,7 @@ std::optional<Outcome> parseOutcome(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-/// An optional text, cut to `bytesMax`; false when the member is there and is none.
+/// An optional text, cut to `bytesMax`; false if the member is not a text.
 bool readText(json::Members& members, std::string_view key, std::size_t bytesMax, std::string& into) {
   const std::optional<std::string_view> raw = members.find(key);
   const std::optional<std::string_view> text = raw ? members.decode(*raw) : std::nullopt;
@@ -75,7 +75,7 @@ bool readResults(std::string_view list, const SendRequest& request, std::vector<
   return entries.atEnd();
 }
 
-/// A grant is a courtesy: one that cannot be read is none, and costs no result.
+/// A grant is optional: an unreadable one is ignored, and no result is lost.
 void readCredit(const json::Members& document, AckDocument& into) {
   if (const std::optional<json::Members> credit = json::Members::read(document.find("credit").value_or(""))) {
     into.creditFrames =
@@ -106,7 +106,7 @@ public:
 
   [[nodiscard]] bool empty() const noexcept { return byName_ ? byName_->empty() : next_ == frames_.size(); }
 
-  /// The place of the first frame of `session`; nothing when it is none of them.
+  /// The place of the first frame of `session`; nothing if no frame is of it.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view session) {
     // Peers report in the request's order; where one does not, sessions are looked up by name.
     if (!byName_ && !empty() && frames_[next_].session == session) {

@@ -11,7 +11,7 @@
 
 namespace ackbox::protocol {
 
-/// Whether a frame is none without an attribute.
+/// Whether the attribute is required.
 enum class Need : bool { optional, required };
 
 /// The result of a frame that is refused alone.

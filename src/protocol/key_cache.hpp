@@ -17,7 +17,7 @@ namespace ackbox::protocol {
 inline constexpr std::chrono::milliseconds kSecretsGraceMax = std::chrono::hours(24);
 
 /// The keys that a source gives, asked for again when a second has passed, so that a rotation needs no restart and a
-/// key that was taken away is none a second later. A source that gives none takes all of them away. What cannot be
+/// removed key is refused a second later. A source without keys removes all of them. What cannot be
 /// loaded or read leaves them as they were, but not for longer than the grace: counted from when they were last read,
 /// so that an operator who deletes them knows the end, also where nothing came in between.
 ///

@@ -89,7 +89,7 @@ std::optional<InboundResponse> versionProblem(std::string_view version) {
   document.text("type", "about:blank");
   document.text("title", "Unsupported version");
   document.number("status", static_cast<std::uint64_t>(response.status));
-  document.text("detail", "outbox-version is none that is spoken here");
+  document.text("detail", "this outbox-version is not supported");
   document.raw("versions", "[\"" + std::string(kVersion) + "\"]");
   document.close();
   return response;

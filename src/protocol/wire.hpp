@@ -51,7 +51,7 @@ struct EncodedRequest {
 /// Source: CloudEvents HTTP Protocol Binding 1.0.2, section 3.1.
 [[nodiscard]] EncodedRequest encodeBinaryRequest(const SendRequest& request, std::string_view delivery);
 
-/// One member of an inbound request: a frame, or why it is none.
+/// One member of an inbound request: a frame, or why it is refused.
 struct DecodedFrame {
   InboundFrame frame;
   /// Set when this member cannot be a frame: its `term` result (code `malformed`).
@@ -103,7 +103,7 @@ inline constexpr std::string_view kAckEventType = "ackbox.ack.v1";
                                          bool carriesResult, std::optional<WallTime> time = {});
 
 struct NamedResult;
-/// The results of an ACK event, 1 to 256; nothing when `data` is none. `data` is valid JSON. Include
+/// The results of an ACK event, 1 to 256; nothing if `data` is not an ACK event's. `data` is valid JSON. Include
 /// protocol/ack_document.hpp to use it.
 [[nodiscard]] std::optional<std::vector<NamedResult>> readAckEvent(std::string_view data);
 

@@ -30,7 +30,7 @@ public:
   void request() noexcept { requested_ = true; }
 
   /// After a transaction that a full disk refused, outside any: folds the log in and gives its space back, so that the
-  /// same transaction may find room. Returns whether it did. After an attempt that did not help there is none for a
+  /// same transaction may find room. Returns whether it did. After an attempt that did not help, no other is made for a
   /// time: a disk that stays full is not written to by each commit.
   bool makeRoom(SteadyTime now) noexcept;
   /// Whether the disk failed to write or sync since this was asked last.

@@ -108,7 +108,7 @@ public:
 class Peers : public Part {
 public:
   [[nodiscard]] virtual std::span<const PeerRow> rows() const noexcept = 0;
-  /// Null: there is none.
+  /// Null if the file has no such peer.
   [[nodiscard]] virtual const PeerRow* find(delivery::PeerKey key) const noexcept = 0;
   virtual void record(const delivery::PeerRecord& record) = 0;
   /// The rows, with what the file knows by now of each peer's own store: `rows` has that as of the opening. In a
@@ -120,7 +120,7 @@ public:
 class PeerResets : public Part {
 public:
   /// Records what an answer has shown, and by policy puts back what the peer lost. Returns the event for subscribers;
-  /// nothing when there is none, or another process was first.
+  /// nothing if nothing was found, or if another process was first.
   virtual std::optional<PeerResetEvent> recordIdentity(const delivery::PeerIdentity& identity) = 0;
 };
 
@@ -211,7 +211,7 @@ public:
 
   // --- By hand. A row that is run is refused.
 
-  /// The row of that id, of several the oldest; 0: there is none.
+  /// The row of that id, of several the oldest; 0 if no row has it.
   [[nodiscard]] virtual InboxKey find(std::string_view source, std::string_view messageId) = 0;
   /// Whether an outcome of that id is kept.
   [[nodiscard]] virtual bool hasEnded(std::string_view source, std::string_view messageId) = 0;

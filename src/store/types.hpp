@@ -130,7 +130,7 @@ struct Fill {
 struct Vitals {
   std::uint64_t live = 0;
   std::uint64_t failed = 0;
-  /// When the oldest live row was enqueued; nothing when there is none, or nobody has looked that far yet.
+  /// When the oldest live row was enqueued; nothing if no row is live, or if nobody has looked that far yet.
   std::optional<WallTime> oldestAt;
 };
 
@@ -220,7 +220,7 @@ struct SliceReport {
   std::uint64_t changed = 0;
   /// The slice that follows.
   DeadLetterSlice next;
-  /// False: there is none.
+  /// Whether there is a next slice.
   bool more = false;
 };
 

@@ -50,7 +50,7 @@ bool lacksBlank(std::string_view head) noexcept {
   return head[kStatusEnd] == '\r' || head[kStatusEnd] == '\n';
 }
 
-/// Empty: nothing is to be mended. Whose status line is none is left to the grammar.
+/// Empty: nothing is to be mended. A head with an invalid status line is left to the parser.
 std::string mended(std::string_view head) {
   bool isRight = !lacksBlank(head);
   for (std::size_t end = head.find('\n'); isRight && end != std::string_view::npos; end = head.find('\n', end + 1)) {

@@ -9,7 +9,7 @@ namespace ackbox::transport {
 /// The head of an HTTP answer, read more generously than the grammar: what is missing or plain in it that mainstream
 /// clients do not need either, and that leaves no doubt where the answer ends.
 struct AnswerHead {
-  /// Of a status line of HTTP/1.0 or 1.1; 0: there is none yet, or none at all.
+  /// Of a status line of HTTP/1.0 or 1.1; 0 before it has come, or if it is missing.
   int status = 0;
   /// Up to and with the empty line; 0: the head is not whole.
   std::size_t bytes = 0;

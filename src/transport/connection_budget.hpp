@@ -38,7 +38,7 @@ public:
     Evict evict;
   };
 
-  /// `evictIdle` closes a connection that nobody uses; false: there is none.
+  /// `evictIdle` closes an unused connection; false if all are in use.
   ConnectionBudget(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock, std::size_t connections,
                    std::function<bool()> evictIdle);
 

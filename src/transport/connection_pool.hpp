@@ -33,7 +33,7 @@ public:
   /// Keeps a connection on which an exchange ended cleanly, unless it has lived its time.
   void give(const std::string& place, Connection connection);
 
-  /// Closes the one that was left idle first. False: there is none.
+  /// Closes the one that has been idle longest. False if none is idle.
   bool closeOldest();
 
   /// Closes all, and whatever is given later.

@@ -280,7 +280,7 @@ private:
     } else if (parser.status() < 100) {
       // Unlike an interim answer it may have been read up to the end of the stream, behind which there is nothing to
       // wait for.
-      finishUnreadable("not an acceptable HTTP answer: its status is none", false);
+      finishUnreadable("not an acceptable HTTP answer: its status is out of range", false);
     } else if (parser.status() < kFinalStatusLeast) {
       // It announces the real one.
       if (++interimAnswers_ > kInterimAnswersMax) {

@@ -48,7 +48,7 @@ enum class HttpEnd : std::uint8_t {
   shortage,
 };
 
-/// The answer, or why there is none.
+/// The answer, or why it is missing.
 struct HttpAnswer {
   HttpEnd end = HttpEnd::unavailable;
   /// For people, when not `answered`.

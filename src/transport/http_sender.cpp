@@ -136,8 +136,7 @@ SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime
                                     answer.body, now);
 }
 
-// A signature of a clock that is wrong is none, and a receiver says to nobody why it refuses; but it says what time it
-// is.
+// A receiver refuses a signature by a wrong clock without saying why; but its answer has the time.
 std::string clockNote(std::string_view date, WallTime now) {
   const std::optional<WallTime> theirs = protocol::parseHttpDate(date);
   if (!theirs) {

@@ -32,7 +32,7 @@ void validate(const InboundServerOptions& options, std::size_t bodyBytesMax);
 
 /// Listens, accepts up to a limit of connections, and keeps account of their sessions. At the limit the oldest
 /// connection that has never proved an identity is closed for a new one, so that idle ones do not use up all places;
-/// where there is none, the oldest that has no request under way. The same is done when descriptors run out before
+/// otherwise the oldest that has no request under way. The same is done when descriptors run out before
 /// that; when memory does, the one with the largest request is closed.
 ///
 /// Thread-safety: all members may be called from any thread.

@@ -72,7 +72,7 @@ public:
     }
     return found;
   }
-  /// The value of the first header of this name; empty: there is none.
+  /// The value of the first header of this name; empty if it is absent.
   [[nodiscard]] std::string_view operator[](std::string_view name) const {
     for (std::size_t index = 0; index < places_.size(); ++index) {
       if (isNamed(index, name)) {

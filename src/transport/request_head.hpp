@@ -14,11 +14,11 @@ class RequestHead {
 public:
   virtual ~RequestHead() = default;
 
-  /// `GET`, `POST`, …; a method that is none of HTTP's own is empty.
+  /// `GET`, `POST`, …; empty for a method that HTTP does not define.
   [[nodiscard]] virtual std::string_view method() const = 0;
   /// Path and query, as they came.
   [[nodiscard]] virtual std::string_view target() const = 0;
-  /// The value of the first header of this name, in any case of letters; empty: there is none.
+  /// The value of the first header of this name, in any case of letters; empty if it is absent.
   [[nodiscard]] virtual std::string_view header(std::string_view name) const = 0;
   /// How often the header occurs.
   [[nodiscard]] virtual std::size_t count(std::string_view name) const = 0;

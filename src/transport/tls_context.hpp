@@ -21,7 +21,7 @@ namespace ackbox::transport {
 
 /// Certificates and keys as connections begin with them: read from files, and again when those have changed. Files that
 /// cannot be read leave what was there before; but trust in authorities ends with the grace, and at once where a file
-/// says that there is none.
+/// says that no authority is trusted.
 ///
 /// Thread-safety: all members may be called from any thread.
 class TlsContext {

@@ -23,7 +23,7 @@ struct Url {
   [[nodiscard]] bool isLoopback() const;
 };
 
-/// A URL, or a sentence that says why it is none.
+/// A URL, or a sentence that says what is wrong with the text.
 struct ParsedUrl {
   std::optional<Url> url;
   std::string error;

@@ -7,7 +7,7 @@ from typing import Optional
 
 
 def program() -> Optional[str]:
-    """The path of the program; `None` if there is none."""
+    """The path of the program; `None` if it is not found."""
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program", "bin", "ackbox")
     if os.access(own, os.X_OK):
         return own

@@ -145,7 +145,7 @@ struct CheckReport {
 /// report. In the first failing world, frames and faults are left out as long as it still fails.
 ///
 /// Returns the report; a handler that is wrong makes no exception.
-/// Throws `std::invalid_argument` for an option that is out of range or a `replay` that is none, `SQLite::Exception`
+/// Throws `std::invalid_argument` for an option that is out of range or an invalid `replay`, `SQLite::Exception`
 /// when `schema` fails, `Error` with `invalidOption` for options that a manager refuses.
 /// Thread-safety: may be called from any thread, not by two at a time.
 [[nodiscard]] CheckReport checkHandler(const HandlerFactory& factory, const HandlerInvariant& invariant,

@@ -58,7 +58,7 @@ std::string behindText(const Reason& reason) {
 
 // Resuming helps only where the peer may accept messages of this file again.
 std::string heldText(const Reason& reason, const std::string& until, bool isProbed) {
-  // What holds it may be this side's own, such as a URL that is none: the detail says what it is.
+  // The cause may be on this side, such as an invalid URL: the detail says so.
   const std::string text =
       "the peer is held" + quoted(reason.detail) + (isProbed ? " and is asked again at " + until : std::string());
   if (reason.detail.starts_with("stale-epoch")) {

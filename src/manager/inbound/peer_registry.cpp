@@ -142,7 +142,7 @@ std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequ
   if (allowAnonymous_ && (request.webhookSignature.empty() || peers_.empty())) {
     return Sender{};
   }
-  // What was signed as an answer is none of our requests.
+  // What was signed as an answer is not a request.
   if (request.webhookId.starts_with(protocol::kAnswerIdPrefix)) {
     refusal = refusalOf(request, true, protocol::SignatureVerdict::malformed);
     return std::nullopt;

@@ -75,7 +75,7 @@ std::string take(Frame& frame, json::Members& members, std::string_view name, st
       return {};
     }
   }
-  return "the attribute \"" + std::string(name) + "\" is none that a frame carries";
+  return "a frame has no attribute \"" + std::string(name) + "\"";
 }
 
 }  // namespace

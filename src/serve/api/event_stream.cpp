@@ -14,7 +14,7 @@
 namespace ackbox::serve {
 namespace {
 
-/// Nothing: it is none of ours.
+/// Nothing if it is not an id that this daemon gives.
 std::optional<std::uint64_t> eventIdOf(std::string_view text) {
   std::uint64_t id = 0;
   const char* const last = text.data() + text.size();

@@ -33,7 +33,7 @@ class OwnFigures {
 public:
   OwnFigures(const Config& config, std::shared_ptr<const SpanCounts> spans, std::shared_ptr<const Refusals> refusals);
 
-  /// Counts its dead letters from now on. A reason that is none of the library's is counted as `other`.
+  /// Counts its dead letters from now on. A reason that the library does not know is counted as `other`.
   void watch(OutboxManager& manager);
 
   void write(protocol::Exposition& out, const std::vector<PeerStats>& peers, const FrameWaits& waits,

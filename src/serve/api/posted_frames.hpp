@@ -8,7 +8,7 @@
 
 namespace ackbox::serve {
 
-/// A frame of a request's body, or why it is none.
+/// A frame of a request's body, or what is wrong with it.
 struct PostedFrame {
   Frame frame = {};
   /// Empty: none.

@@ -26,7 +26,7 @@ std::size_t differences(std::string_view one, std::string_view other) {
   return row.back();
 }
 
-/// What may have been meant by a name that is none of these, which are all; empty: nothing is near.
+/// The known name closest to `name`; empty if none is close.
 std::string suggestionFor(std::string_view name, const std::set<std::string, std::less<>>& names) {
   constexpr std::size_t kNamesBytesMost = 40;
   if (names.empty() || name.size() > kNamesBytesMost) {

@@ -29,7 +29,7 @@ struct Operation {
   std::string_view path;
   /// A caller needs one of these, unless it is open. Empty: any token will do.
   Roles roles;
-  /// Bytes of a body; 0: there is none.
+  /// The largest body, in bytes; 0 if the operation takes no body.
   std::size_t bodyBytesMax;
   /// Runs on the thread that reads and writes all connections: it must not wait. Calls `respond` once, now or later.
   /// What it throws is an answer, too.

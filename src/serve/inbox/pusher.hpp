@@ -31,7 +31,7 @@ namespace ackbox::serve {
 class Pusher : public std::enable_shared_from_this<Pusher> {
 public:
   /// `executor` runs one thing at a time. Of `options` it uses what is the client's. `client` null: one of its own.
-  /// Throws `Error` with `invalidOption`: a URL that is none, or secrets that cannot sign.
+  /// Throws `Error` with `invalidOption`: an invalid URL, or secrets that cannot sign.
   Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules,
          const HttpSenderOptions& options, LogSink log, std::shared_ptr<transport::HttpPoster> client = {});
   ~Pusher();

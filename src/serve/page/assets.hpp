@@ -18,7 +18,7 @@ struct Asset {
 [[nodiscard]] const Asset& script();
 [[nodiscard]] const Asset& icon();
 
-/// Null: there is none of this name.
+/// Null if no asset has this name.
 [[nodiscard]] const Asset* findAsset(std::string_view name);
 
 }  // namespace ackbox::serve::page

@@ -63,6 +63,7 @@ constexpr auto kOldNames = std::to_array<OldWord>({
 
 // Everyday words that stood for several ideas each, in names and in prose.
 constexpr auto kEverydayWords = std::to_array<OldWord>({
+    {"is none", "a sentence about what is missing: empty if it has no example"},
     {"told", "called with, reported, known"},
     {"tell", "report, call, distinguish"},
     {"tells", "reports, calls, distinguishes"},

@@ -84,7 +84,7 @@ TEST_CASE("what is no frame has a problem, however it is damaged") {
   CHECK(problemOf(R"({"type":"\ud800"})") == "type must be a string");
   CHECK(problemOf(R"({"priority":10})") == "priority must be a whole number from 0 to 9");
   CHECK(problemOf(R"({"expires_at_ms":1e30})").find("whole number") != std::string::npos);
-  CHECK(problemOf(R"({"sesion":"s"})") == "the key \"sesion\" is none of a frame's");
+  CHECK(problemOf(R"({"sesion":"s"})") == "a frame has no key \"sesion\"");
   const std::string whole = R"({"peer":"b","data":{"a":[1,"x\\"]},"id":"m"})";
   for (std::size_t length = 0; length < whole.size(); ++length) {
     CHECK_FALSE(problemOf(whole.substr(0, length)).empty());

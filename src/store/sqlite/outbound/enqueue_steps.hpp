@@ -44,7 +44,7 @@ protected:
   virtual void beforeChange(const Frame& frame) = 0;
   /// Whether no message is live, as far as a bounded look shows.
   [[nodiscard]] virtual bool isNoneLive() = 0;
-  /// The session's tail, made where there is none yet. Valid until the next call.
+  /// The session's tail; it is made if it does not exist. Valid until the next call.
   [[nodiscard]] virtual SessionTail& tailOf(const SessionName& session, std::uint8_t priority) = 0;
   virtual void insert(NewRow&& row, const Frame& frame) = 0;
   virtual void priorityChanged(const SessionTail& /*place*/) {}

@@ -37,7 +37,7 @@ inline constexpr std::string_view kMessageId =
     "coalesce(o.message_id,printf('%08x-%04x-7%03x-%04x-%02x%010d',o.created_at_ms+(o.id_rest>>34)>>16,"
     "o.created_at_ms+(o.id_rest>>34)&65535,o.id_rest>>22&4095,32768|(o.id_rest>>8&16383),o.id_rest&255,o.id))";
 
-/// SQL: the key of the message whose id is ?1; NULL: there is none.
+/// SQL: the key of the message whose id is ?1; NULL if no message has it.
 [[nodiscard]] std::string keyOfMessage();
 
 }  // namespace ackbox::store::sqlite

@@ -71,8 +71,9 @@ std::optional<SessionTail> OutboxRows::findSession(const SessionName& session) {
   }
   if (query.integer(3) == 0) {
     // SQLite would say 0, and numbers would be given twice.
-    throw Error(Errc::databaseCorrupt, "the last number of session " + std::to_string(query.integer(0)) +
-                                           " is none: other SQL has changed it; ackbox repair FILE says it anew");
+    throw Error(Errc::databaseCorrupt,
+                "the last number of session " + std::to_string(query.integer(0)) +
+                    " is out of range: other SQL has changed it; ackbox repair FILE corrects it");
   }
   return SessionTail{query.integer(0), query.as<std::uint64_t>(1), query.as<std::uint8_t>(2),
                      session.unorderedQueue != 0};

@@ -83,7 +83,7 @@ constexpr Rule kRules[] = {
      "SELECT id FROM #counters WHERE tails_key NOT BETWEEN 0 AND last_key", "the messages say their sessions' tails",
      "UPDATE #counters SET tails_key=0 WHERE id IN ({}) RETURNING id"},
     // Each is a byte of the owners file, and the next one needs a number, too.
-    {"owners", "its number is none, or leaves none for the next",
+    {"owners", "its number is out of range, or leaves no number for the next",
      "SELECT id FROM #owners WHERE id NOT BETWEEN 1 AND 1<<62", "no process can have it; deleted",
      "DELETE FROM #owners WHERE id IN ({}) RETURNING id"},
     {"owners", "sqlite_sequence leaves no number for the next",
@@ -96,7 +96,7 @@ constexpr Rule kRules[] = {
      "the next follows the highest that there is",
      "UPDATE sqlite_sequence SET seq=(SELECT coalesce(max(id),0) FROM #inbox) WHERE name='#inbox' COLLATE NOCASE AND "
      "seq NOT BETWEEN 0 AND 1<<62 AND NOT EXISTS(SELECT 1 FROM #inbox WHERE id>1<<62) RETURNING 0"},
-    {"outbox", "its state is none", "SELECT id FROM #outbox WHERE state NOT IN (0,2,3,4)",
+    {"outbox", "its state is unknown", "SELECT id FROM #outbox WHERE state NOT IN (0,2,3,4)",
      "what became of it is not known"},
     {"outbox", "its session is missing", "SELECT id FROM #outbox WHERE session_id NOT IN (SELECT id FROM #sessions)",
      "which session it is of is not known"},
@@ -158,12 +158,12 @@ constexpr Rule kRules[] = {
      "SELECT id FROM #outbox WHERE state=0 AND attempt=0 AND due_at_ms<>coalesce(not_before_ms,0)",
      "due when it was enqueued for",
      "UPDATE #outbox SET due_at_ms=coalesce(not_before_ms,0) WHERE id IN ({}) RETURNING id"},
-    {"sessions", "its priority is none",
+    {"sessions", "its priority is out of range",
      "SELECT id FROM #sessions WHERE priority NOT BETWEEN 0 AND 9 OR lane BETWEEN 1 AND 10 AND priority<>lane-1",
      "the default",
      "UPDATE #sessions SET priority=CASE lane WHEN 0 THEN 4 ELSE lane-1 END WHERE id IN ({}) AND lane BETWEEN 0 AND 10 "
      "RETURNING id"},
-    {"sessions", "its lane is none", "SELECT id FROM #sessions WHERE lane NOT BETWEEN 0 AND 10",
+    {"sessions", "its lane is out of range", "SELECT id FROM #sessions WHERE lane NOT BETWEEN 0 AND 10",
      "whether it was a session is not known"},
     {"sessions", "it is a queue of unordered messages, but has a backoff, a name or a sequence",
      "SELECT id FROM #sessions JOIN #session_states ON session_id=id WHERE lane<>0 AND (lane<>priority+1 OR "
@@ -251,8 +251,8 @@ constexpr Rule kRules[] = {
      "UPDATE #peers SET max_requests=iif(max_requests>64,64,1) WHERE id IN ({}) RETURNING id"},
     {"peers", "it is held though it is not down", "SELECT id FROM #peers WHERE hold<>0 AND down=0", "it is asked again",
      "UPDATE #peers SET hold=0 WHERE id IN ({}) RETURNING id"},
-    {"peers", "its hold is none that there is", "SELECT id FROM #peers WHERE hold NOT BETWEEN 0 AND 2",
-     "it is asked again", "UPDATE #peers SET hold=0 WHERE id IN ({}) RETURNING id"},
+    {"peers", "its hold is unknown", "SELECT id FROM #peers WHERE hold NOT BETWEEN 0 AND 2", "it is asked again",
+     "UPDATE #peers SET hold=0 WHERE id IN ({}) RETURNING id"},
     // A crash of this process between two commits leaves both sides as they were; only a foreign hand parts them.
     {"counters", "pending is not the number of PENDING and SENDING rows",
      "SELECT id FROM #counters AS c WHERE pending<>(SELECT count(*) FROM #outbox AS o WHERE o.id<=c.last_key AND "
@@ -292,7 +292,7 @@ constexpr Rule kRules[] = {
      kCounted, kRecount},
     {"inbound_senders", "a sender has rows and no gauges",
      "SELECT 0 FROM @ AS r WHERE r.source NOT IN (SELECT source FROM #inbound_senders)", kCounted, kRecount},
-    {"inbound_origins", "its state is none", "SELECT 0 FROM #inbound_origins WHERE state NOT BETWEEN 0 AND 2",
+    {"inbound_origins", "its state is unknown", "SELECT 0 FROM #inbound_origins WHERE state NOT BETWEEN 0 AND 2",
      "what it was is not known"},
     {"inbound_origins", "it is closed, but keeps sessions",
      "SELECT 0 FROM #inbound_origins AS o WHERE state=2 AND EXISTS(SELECT 1 FROM #inbound_sessions AS s WHERE "
