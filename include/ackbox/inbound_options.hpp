@@ -34,6 +34,9 @@ struct DeferredPool {
   std::uint32_t concurrency = 4;
   /// Null (default): all of its frames are wanted.
   std::shared_ptr<DeferredDemand> demand = {};
+  /// Frames that each wish of `demand` may have beside those of `concurrency`, so that consumers that keep theirs for
+  /// long stop no other consumer. It needs `demand` and an executor. 0 to 256. Default 0.
+  std::uint32_t wishConcurrency = 0;
 };
 
 /// How deferred frames are worked on. Senders have turns, and the sessions of a sender, within each pool: a sender with

@@ -122,10 +122,13 @@ void InboxMachine::placeFreed(const Turn& turn) {
     return;
   }
   Pool& pool = pools_[turn.pool];
-  delivery::check(pool.taken > 0, "a place that is freed was taken");
-  --pool.taken;
+  if (!turn.isOwn) {
+    delivery::check(pool.taken > 0, "a place that is freed was taken");
+    --pool.taken;
+  }
   if (const auto place = pool.wishes.find(turn.wish); place != pool.wishes.end() && place->second.inHand > 0) {
     --place->second.inHand;
+    place->second.own -= turn.isOwn && place->second.own > 0 ? 1 : 0;
   }
 }
 
@@ -204,7 +207,7 @@ std::vector<Turn> InboxMachine::takeTurns(std::size_t limit) {
 
 std::optional<Turn> InboxMachine::takeTurn(std::size_t number) {
   Pool& pool = pools_[number];
-  if (pool.taken >= pool.limits.places) {
+  if (pool.taken >= pool.limits.places && pool.limits.ownPlaces == 0) {
     return std::nullopt;
   }
   // Each group of wishes in turn, so that none waits for one that always has more.
@@ -226,11 +229,16 @@ std::optional<Turn> InboxMachine::takeTurn(std::size_t number) {
   return std::nullopt;
 }
 
+bool InboxMachine::hasPlace(const Pool& pool, const Standing& standing) {
+  return standing.inHand < standing.wish.count &&
+         (standing.own < pool.limits.ownPlaces || pool.taken < pool.limits.places);
+}
+
 InboxMachine::Standing* InboxMachine::leastServed(Pool& pool, const Fitting& fitting) {
   Standing* least = nullptr;
   for (const std::uint64_t id : fitting) {
     Standing& standing = pool.wishes.at(id);
-    if (standing.inHand < standing.wish.count && (least == nullptr || standing.inHand < least->inHand)) {
+    if (hasPlace(pool, standing) && (least == nullptr || standing.inHand < least->inHand)) {
       least = &standing;
     }
   }
@@ -245,9 +253,11 @@ std::optional<Turn> InboxMachine::takeOf(std::size_t number, TurnQueue& ready, S
   Queue& queue = queues_.at(entry->queue);
   queue.state = State::taken;
   queue.ticket = 0;
-  ++pools_[number].taken;
+  Pool& pool = pools_[number];
+  const bool isOwn = standing.own < pool.limits.ownPlaces;
+  ++(isOwn ? standing.own : pool.taken);
   ++standing.inHand;
-  return Turn{entry->queue, queue.head().key, number, standing.wish.id, false};
+  return Turn{entry->queue, queue.head().key, number, standing.wish.id, false, isOwn};
 }
 
 bool InboxMachine::isCurrent(const TurnQueue::Entry& entry) const {

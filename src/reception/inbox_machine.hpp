@@ -72,6 +72,7 @@ public:
   // --- For figures and tests.
 
   [[nodiscard]] std::size_t frames() const noexcept { return frames_; }
+  /// Without own ones.
   [[nodiscard]] std::size_t placesTaken(std::size_t pool) const { return pools_.at(pool).taken; }
 
 private:
@@ -111,11 +112,14 @@ private:
   struct Standing {
     Wish wish;
     std::size_t inHand = 0;
+    // Of these.
+    std::size_t own = 0;
   };
   /// The wishes that a frame fits, by their ids in order.
   using Fitting = std::vector<std::uint64_t>;
   struct Pool {
     PoolLimits limits;
+    // Without those in own places.
     std::size_t taken = 0;
     std::map<std::uint64_t, Standing> wishes;
     // What is ready, by the wishes that it fits; what fits no wish is there, too.
@@ -131,6 +135,7 @@ private:
   [[nodiscard]] static Fitting fittingOf(const Pool& pool, const Queue& queue);
   [[nodiscard]] std::optional<Turn> takeTurn(std::size_t pool);
   [[nodiscard]] std::optional<Turn> takeOf(std::size_t pool, TurnQueue& ready, Standing& standing);
+  [[nodiscard]] static bool hasPlace(const Pool& pool, const Standing& standing);
   /// Of these wishes, the one that has the fewest frames of those that have room; null: none has.
   [[nodiscard]] static Standing* leastServed(Pool& pool, const Fitting& fitting);
   [[nodiscard]] bool isCurrent(const TurnQueue::Entry& entry) const;

@@ -59,8 +59,10 @@ struct Arrival {
 struct PoolLimits {
   /// Patterns of the types whose frames are worked on in it.
   std::vector<std::string> types = {};
-  /// Frames that are worked on at once.
+  /// Frames that are worked on at once, without those in `ownPlaces`.
   std::size_t places = 1;
+  /// Places that each wish has beside those. So consumers that keep all other places stop none.
+  std::size_t ownPlaces = 0;
   /// Nothing has a turn that no wish is for. Otherwise everything is wanted.
   bool isOnDemand = false;
 };
@@ -83,6 +85,8 @@ struct Turn {
   std::uint64_t wish = 0;
   /// It has been waiting for too long: it is to be ended, holds no place and is for no consumer.
   bool isOverdue = false;
+  /// Its place is one of `PoolLimits::ownPlaces`.
+  bool isOwn = false;
 };
 
 }  // namespace ackbox::reception

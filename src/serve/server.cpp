@@ -45,8 +45,9 @@ constexpr std::chrono::seconds kHandlingTimeout{60};
 constexpr std::chrono::minutes kUnknownTypePause{1};
 // A sender may name as many as it likes.
 constexpr std::size_t kLoggedTypesMax = 64;
-// In the hands of streams.
+// In the hands of streams, and how many more each stream may have.
 constexpr std::uint32_t kPulledFramesMax = 1'024;
+constexpr std::uint32_t kFramesOfEachStream = 4;
 constexpr std::size_t kCookieNameBytes = 4;
 constexpr const char* kLoopbackHosts[] = {"localhost", "127.0.0.1", "[::1]"};
 
@@ -338,7 +339,7 @@ private:
           {{inbox.deliver[rule].types}, options.deferred.concurrency, pusher_->demand(rule)});
     }
     if (!inbox.pull.empty()) {
-      options.deferred.pools.push_back({inbox.pull, kPulledFramesMax, streams_->demand()});
+      options.deferred.pools.push_back({inbox.pull, kPulledFramesMax, streams_->demand(), kFramesOfEachStream});
       streams_->watchUnwanted();
     }
     options.deferred.handler = [pusher = pusher_, streams = streams_](DeferredFrame frame) {

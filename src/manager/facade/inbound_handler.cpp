@@ -52,6 +52,9 @@ void validateInbound(const InboundOptions& options) {
   for (const DeferredPool& pool : deferred.pools) {
     require(!pool.types.empty(), "deferred.pools: at least one type in each");
     require(pool.concurrency >= 1 && pool.concurrency <= 4'096, "deferred.pools: concurrency 1 to 4,096");
+    require(pool.wishConcurrency <= 256, "deferred.pools: wishConcurrency 0 to 256");
+    require(pool.wishConcurrency == 0 || (pool.demand && deferred.executor),
+            "deferred.pools: wishConcurrency needs a demand and an executor");
     places += pool.concurrency;
   }
   require(deferred.executor || places <= 256,

@@ -16,7 +16,10 @@ constexpr std::size_t kRowsPerPoll = 1'000;
 std::vector<reception::PoolLimits> poolsOf(const DeferredOptions& options) {
   std::vector<reception::PoolLimits> pools;
   for (const DeferredPool& pool : options.pools) {
-    pools.push_back({.types = pool.types, .places = pool.concurrency, .isOnDemand = pool.demand != nullptr});
+    pools.push_back({.types = pool.types,
+                     .places = pool.concurrency,
+                     .ownPlaces = pool.wishConcurrency,
+                     .isOnDemand = pool.demand != nullptr});
   }
   pools.push_back({.types = {"*"}, .places = options.concurrency, .isOnDemand = false});
   return pools;

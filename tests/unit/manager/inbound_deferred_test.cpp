@@ -496,6 +496,8 @@ TEST_CASE("pools that cannot be are refused") {
   refuses({{{}, 1}}, "deferred.pools: at least one type in each");
   refuses({{{"slow"}, 0}}, "deferred.pools: concurrency 1 to 4,096");
   refuses({{{"slow"}, 4'097}}, "deferred.pools: concurrency 1 to 4,096");
+  refuses({{{"slow"}, 1, std::make_shared<DeferredDemand>(), 257}}, "deferred.pools: wishConcurrency 0 to 256");
+  refuses({{{"slow"}, 1, std::make_shared<DeferredDemand>(), 4}}, "deferred.pools: wishConcurrency needs");
   refuses({{{"slow"}, 253}}, "deferred.pools: without an executor, at most 256");
 }
 

@@ -154,6 +154,33 @@ TEST_CASE("an operator ends all waits") {
   CHECK(stage.takeKeys() == Keys{first, second});
 }
 
+TEST_CASE("P12: a consumer that keeps all places leaves each other consumer those of its own") {
+  Stage stage({{.types = {"*"}, .places = 3, .ownPlaces = 2, .isOnDemand = true}});
+  stage.machine.want(0, {.id = 1, .types = "x", .count = 100});
+  for (int session = 0; session < 10; ++session) {
+    stage.arrive("a", std::to_string(session), "x");
+  }
+  std::vector<Turn> kept = stage.take();
+  CHECK(kept.size() == 5);
+  stage.machine.want(0, {.id = 2, .types = "y", .count = 100});
+  for (int session = 0; session < 3; ++session) {
+    stage.arrive("b", std::to_string(session), "y");
+  }
+  const std::vector<Turn> others = stage.take();
+  REQUIRE(others.size() == 2);
+  CHECK(stage.machine.placesTaken(0) == 3);
+  stage.end(others[0]);
+  CHECK(stage.take().size() == 1);
+  // What a consumer that has gone had in its own places takes no other ones.
+  stage.machine.unwant(0, 1);
+  for (const Turn& turn : kept) {
+    stage.end(turn);
+  }
+  CHECK(stage.machine.placesTaken(0) == 0);
+  stage.machine.want(0, {.id = 3, .types = "x", .count = 100});
+  CHECK(stage.take().size() == 5);
+}
+
 TEST_CASE("P12: in a pool on demand nothing is taken that no consumer wishes for, and it takes nothing's place") {
   Stage stage = onDemand(2);
   for (int session = 0; session < 5; ++session) {

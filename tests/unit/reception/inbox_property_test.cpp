@@ -29,6 +29,8 @@ constexpr int kEvents = 20'000;
 constexpr std::size_t kPools = 3;
 constexpr std::size_t kOnDemand = 1;
 constexpr std::size_t kPlaces = 5;
+// Of each wish, in the pool on demand.
+constexpr std::size_t kOwnPlaces = 1;
 
 struct ModelFrame {
   FrameKey key = 0;
@@ -54,7 +56,7 @@ public:
   explicit World(std::uint64_t seed)
       : random_(seededRandom(seed)),
         machine_({{.types = {"pushed"}, .places = kPlaces},
-                  {.types = {"pulled*"}, .places = kPlaces, .isOnDemand = true},
+                  {.types = {"pulled*"}, .places = kPlaces, .ownPlaces = kOwnPlaces, .isOnDemand = true},
                   {.types = {"*"}, .places = kPlaces}}) {}
 
   void run() {
@@ -115,19 +117,25 @@ private:
   [[nodiscard]] std::size_t inHand(std::uint64_t wish) const {
     return static_cast<std::size_t>(std::ranges::count(taken_, wish, [](const Turn& turn) { return turn.wish; }));
   }
+  [[nodiscard]] std::size_t ownOf(std::uint64_t wish) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(taken_, [&](const Turn& turn) { return turn.isOwn && turn.wish == wish; }));
+  }
   [[nodiscard]] bool fits(const Wish& wish, const ModelQueue& queue) const {
     return fitsPattern(wish.types, queue.frames.front().type) && fitsPattern(wish.sessions, queue.session);
   }
   /// Whether the model would give it a turn.
   [[nodiscard]] bool mayHaveTurn(const ModelQueue& queue) const {
     const std::size_t pool = poolOf(queue.frames.front().type);
-    const auto used = std::ranges::count_if(taken_, [&](const Turn& turn) { return turn.pool == pool; });
-    if (static_cast<std::size_t>(used) >= kPlaces) {
-      return false;
+    const auto used = std::ranges::count_if(taken_, [&](const Turn& turn) { return turn.pool == pool && !turn.isOwn; });
+    const bool hasShared = static_cast<std::size_t>(used) < kPlaces;
+    if (pool != kOnDemand) {
+      return hasShared;
     }
-    return pool != kOnDemand || std::ranges::any_of(wishes_, [&](const auto& wish) {
-             return fits(wish.second, queue) && inHand(wish.first) < wish.second.count;
-           });
+    return std::ranges::any_of(wishes_, [&](const auto& wish) {
+      return fits(wish.second, queue) && inHand(wish.first) < wish.second.count &&
+             (hasShared || ownOf(wish.first) < kOwnPlaces);
+    });
   }
 
   ModelQueue& headOf(FrameKey key) {

@@ -302,6 +302,27 @@ TEST_CASE("P12: a stream whose window is full of one type keeps nothing from a s
   CHECK(sessionOf(next(idle)) == "b");
 }
 
+TEST_CASE("P12: streams that keep all places of all streams leave another stream frames of its own") {
+  Stage stage;
+  std::vector<StreamReader> keepers;
+  for (int keeper = 0; keeper < 4; ++keeper) {
+    keepers.push_back(stage.open("types=a&window=260"));
+  }
+  stage.flood("a", 1'050);
+  for (StreamReader& keeper : keepers) {
+    for (int frame = 0; frame < 260; ++frame) {
+      next(keeper);
+    }
+  }
+  StreamReader other = stage.open("types=b");
+  for (int frame = 0; frame < 6; ++frame) {
+    stage.send("b-" + std::to_string(frame), "b");
+  }
+  for (int frame = 0; frame < 6; ++frame) {
+    CHECK(stage.ack(next(other)) == "settled");
+  }
+}
+
 TEST_CASE("A stream for types of which none can come is refused with the reason and the remedy") {
   const json hooks = json::array({{{"types", "order.*"}, {"url", "http://127.0.0.1:1/hook"}},
                                   {{"types", "job.urgent"}, {"url", "http://127.0.0.1:1/hook"}}});
