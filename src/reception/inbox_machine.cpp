@@ -109,10 +109,18 @@ void InboxMachine::unwant(std::size_t pool, std::uint64_t id) {
 }
 
 void InboxMachine::sortAnew(Pool& pool) {
+  const bool isByType =
+      std::ranges::all_of(pool.wishes, [](const auto& standing) { return standing.second.wish.sessions == "*"; });
+  // Of each type met, where its queues belong: there may be many queues of few types.
+  std::unordered_map<const Types::value_type*, TurnQueue*> known;
   for (auto& [fitting, turns] : std::exchange(pool.ready, {})) {
     while (const std::optional<TurnQueue::Entry> entry = popCurrent(turns)) {
       const Queue& queue = queues_.at(entry->queue);
-      pool.ready[fittingOf(pool, queue)].push(queue.sender->second.number, *entry);
+      TurnQueue*& target = known[queue.head().type];
+      if (target == nullptr || !isByType) {
+        target = &pool.ready[fittingOf(pool, queue)];
+      }
+      target->push(queue.sender->second.number, *entry);
     }
   }
 }

@@ -209,7 +209,7 @@ std::string manager::sentenceOf(const InboxExplanation& explanation, WallTime no
   }
   sentence.append(" is ").append(toString(frame.state)).append(": ");
   if (explanation.reasons.empty()) {
-    return sentence + "nothing hinders it, it runs next.";
+    return sentence + "nothing hinders it: it runs when its handler or application has room.";
   }
   const char* separator = "";
   std::string subject = "it";

@@ -86,6 +86,12 @@ std::optional<HealthSentence> sentenceOfUnattended(const std::vector<records::Pe
       return HealthSentence{"warning", cli::unattendedText(peer.figures, now) + ".", "messages?state=sent"};
     }
   }
+  if (!reception.unwantedTypes.empty()) {
+    return HealthSentence{"warning",
+                          "Frames of type " + reception.unwantedTypes.front() +
+                              " wait for a stream for their type and session to be opened.",
+                          "inbox"};
+  }
   if (!reception.silent.empty()) {
     const FrameWaits::Silent& first = reception.silent.front();
     return HealthSentence{"warning",
@@ -97,14 +103,24 @@ std::optional<HealthSentence> sentenceOfUnattended(const std::vector<records::Pe
   return std::nullopt;
 }
 
-HealthSentence sentenceOfMoving(const Stats& stats) {
+/// Of frames that have an application.
+std::string receivedText(const Stats& stats, std::uint64_t inHand) {
+  const std::uint64_t busy = std::min(inHand, stats.inbox);
+  const std::uint64_t waiting = stats.inbox - busy;
+  if (busy == 0) {
+    return counted(waiting, "received frame") + (waiting == 1 ? " waits for its turn." : " wait for their turn.");
+  }
+  return "applications work on " + counted(busy, "received frame") +
+         (waiting == 0 ? "." : ", and " + grouped(waiting) + (waiting == 1 ? " waits" : " wait") + " for their turn.");
+}
+
+HealthSentence sentenceOfMoving(const Stats& stats, const Reception& reception) {
   const std::uint64_t live = stats.pending + stats.sending + stats.sent;
   if (stats.enqueued == 0 && stats.inbox == 0) {
     return {"ok", "All is well: nothing has been enqueued yet.", {}};
   }
   return {"ok",
-          live == 0 && stats.inbox != 0
-              ? "All is well: applications work on " + counted(stats.inbox, "received frame") + "."
+          live == 0 && stats.inbox != 0 ? "All is well: " + receivedText(stats, reception.inHand)
           : live == 0
               ? "All is well: everything was delivered."
               : "All is well: " + counted(live, "message") + (live == 1 ? " is on its way." : " are on their way."),
@@ -154,7 +170,7 @@ HealthSentence healthOf(const Stats& stats, const std::vector<records::PeerFigur
                 cli::durationText(*stats.oldestPendingAge) + ", and every peer is up.",
             "messages?state=pending"};
   }
-  return sentenceOfMoving(stats);
+  return sentenceOfMoving(stats, reception);
 }
 
 }  // namespace ackbox::serve::page

@@ -32,6 +32,10 @@ struct BoundedCount {
 struct Reception {
   UnattendedFrames unattended = {};
   std::vector<FrameWaits::Silent> silent = {};
+  /// Types of `inbox.pull` some of whose frames no open stream takes, be it for their sessions.
+  std::vector<std::string> unwantedTypes = {};
+  /// Frames that applications have in hand.
+  std::uint64_t inHand = 0;
 };
 
 /// What matters most comes first: messages for a peer that takes none, then sessions that stand still, frames without

@@ -70,16 +70,26 @@ std::optional<std::string> chosen(Query& query, std::string_view name) {
   return value && value->empty() ? std::nullopt : value;
 }
 
+Reception receptionOf(UnattendedFrames&& unattended, const FrameWaits& waits) {
+  Reception reception{std::move(unattended), waits.silent, {}, waits.holders.size()};
+  for (const FrameWaits::Entry& entry : waits.entries) {
+    if (entry.way == "pull" && entry.isAway) {
+      reception.unwantedTypes.push_back(entry.types);
+    }
+  }
+  return reception;
+}
+
 void showOverview(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Overview", ""), std::move(respond),
-       [&service, silent = service.frameWaits().silent](const View& view) {
+       [&service, waits = service.frameWaits()](const View& view) {
          const std::size_t blocked = service.reader().blockedSessions(kBlockedCounted).size();
          return std::optional(overviewView(view, {service.manager().getStats(),
                                                   records::readPeers(service.reader()),
                                                   {blocked, blocked == kBlockedCounted},
                                                   service.manager().fileTrouble(),
-                                                  {service.reader().unattendedFrames(), silent}}));
+                                                  receptionOf(service.reader().unattendedFrames(), waits)}));
        });
 }
 

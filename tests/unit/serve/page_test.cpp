@@ -219,11 +219,18 @@ TEST_CASE(
   page::Reception reception;
   records::PeerFigures peer;
   const auto health = [&] { return page::healthOf(stats, {peer}, {}, reception, now); };
+  CHECK(health().text == "All is well: 2,090 received frames wait for their turn.");
+  reception.inHand = 64;
+  CHECK(health().text == "All is well: applications work on 64 received frames, and 2,026 wait for their turn.");
+  reception.inHand = 2'090;
   CHECK(health().text == "All is well: applications work on 2,090 received frames.");
   reception.silent = {{"the stream of billing for types *", 64, now - std::chrono::minutes(12)}};
   CHECK(health().level == "warning");
   CHECK(health().text ==
         "The stream of billing for types * has had 64 frames in hand for 12 m and has settled none of them.");
+  reception.unwantedTypes = {"order.*"};
+  CHECK(health().level == "warning");
+  CHECK(health().text == "Frames of type order.* wait for a stream for their type and session to be opened.");
   stats.failed = 3;
   peer.figures.peer = "bob";
   peer.figures.sent = 1;
