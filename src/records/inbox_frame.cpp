@@ -8,29 +8,30 @@ namespace ackbox::records {
 namespace {
 
 template <auto Get>
-constexpr Field<InboxInfo> of(std::string_view name, std::string_view meaning) {
+constexpr Field<InboxInfo> ofInbox(std::string_view name, std::string_view meaning) {
   return field<InboxInfo, Get>(name, meaning);
 }
 
 constexpr std::array kInbox{
-    of<&InboxInfo::messageId>("message_id", "The id that its sender gave it."),
-    of<&InboxInfo::row>("row", "Its row in the file: a later frame has a larger one."),
-    of<[](const InboxInfo& frame) { return nameOf(frame.state); }>("state", "What it waits for, or who works on it."),
-    of<&InboxInfo::source>("source", "Its sender's URI."),
-    of<&InboxInfo::origin>("origin", "The identity of its sender's store."),
-    of<&InboxInfo::session>("session", "Its session."),
-    of<&InboxInfo::sequence>("sequence", "Its number within the session; 0: it is in no order."),
-    of<&InboxInfo::type>("type", "The type of its data."),
-    of<&InboxInfo::retryCount>("retry_count", "How often it was put off with a charge."),
-    of<&InboxInfo::startCount>("start_count", "How often it was begun."),
-    of<&InboxInfo::acceptedAt>("accepted_at_ms", "When it was accepted."),
-    of<&InboxInfo::startedAt>("started_at_ms", "When it was last begun."),
-    of<&InboxInfo::dueAt>("due_at_ms", "It is not begun before."),
-    of<&InboxInfo::keptUntil>("kept_until_ms", "It is rejected then, if it has not ended."),
-    of<&InboxInfo::failedAt>("failed_at_ms", "When it was rejected."),
-    of<&InboxInfo::reason>("reason", "Why it was rejected."),
-    of<&InboxInfo::lastError>("last_error", "The error of its last run."),
-    of<&InboxInfo::bytes>("bytes", "The bytes of its data."),
+    ofInbox<&InboxInfo::messageId>("message_id", "The id that its sender gave it."),
+    ofInbox<&InboxInfo::row>("row", "Its row in the file: a later frame has a larger one."),
+    ofInbox<[](const InboxInfo& frame) { return nameOf(frame.state); }>("state",
+                                                                        "What it waits for, or who works on it."),
+    ofInbox<&InboxInfo::source>("source", "Its sender's URI."),
+    ofInbox<&InboxInfo::origin>("origin", "The identity of its sender's store."),
+    ofInbox<&InboxInfo::session>("session", "Its session."),
+    ofInbox<&InboxInfo::sequence>("sequence", "Its number within the session; 0: it is in no order."),
+    ofInbox<&InboxInfo::type>("type", "The type of its data."),
+    ofInbox<&InboxInfo::retryCount>("retry_count", "How often it was put off with a charge."),
+    ofInbox<&InboxInfo::startCount>("start_count", "How often it was begun."),
+    ofInbox<&InboxInfo::acceptedAt>("accepted_at_ms", "When it was accepted."),
+    ofInbox<&InboxInfo::startedAt>("started_at_ms", "When it was last begun."),
+    ofInbox<&InboxInfo::dueAt>("due_at_ms", "It is not begun before."),
+    ofInbox<&InboxInfo::keptUntil>("kept_until_ms", "It is rejected then, if it has not ended."),
+    ofInbox<&InboxInfo::failedAt>("failed_at_ms", "When it was rejected."),
+    ofInbox<&InboxInfo::reason>("reason", "Why it was rejected."),
+    ofInbox<&InboxInfo::lastError>("last_error", "The error of its last run."),
+    ofInbox<&InboxInfo::bytes>("bytes", "The bytes of its data."),
 };
 
 }  // namespace

@@ -8,23 +8,23 @@ namespace ackbox::records {
 namespace {
 
 template <auto Get>
-constexpr Field<MessageInfo> of(std::string_view name, std::string_view meaning) {
+constexpr Field<MessageInfo> ofMessage(std::string_view name, std::string_view meaning) {
   return field<MessageInfo, Get>(name, meaning);
 }
 
 constexpr std::array kMessage{
-    of<&MessageInfo::messageId>("message_id", "Its id, by which the receiver knows repetitions."),
-    of<&MessageInfo::row>("row", "Its row in the file: a later message has a larger one."),
-    of<[](const MessageInfo& message) { return nameOf(message.state); }>("state", "What has become of it."),
-    of<&MessageInfo::peer>("peer", "The name of its receiver."),
-    of<&MessageInfo::session>("session", "Its session."),
-    of<&MessageInfo::sequence>("sequence", "Its number within the session; 0: it is in no order."),
-    of<&MessageInfo::type>("type", "The type of its data."),
-    of<&MessageInfo::retryCount>("retry_count", "Charged attempts: after `max_attempts` it is a dead letter."),
-    of<&MessageInfo::enqueuedAt>("enqueued_at_ms", "When it was enqueued."),
-    of<&MessageInfo::dueAt>("due_at_ms", "It is not sent before; of a dead letter, when it became one."),
-    of<&MessageInfo::reason>("reason", "Why it is a dead letter."),
-    of<&MessageInfo::lastError>("last_error", "The error of its last failed attempt."),
+    ofMessage<&MessageInfo::messageId>("message_id", "Its id, by which the receiver knows repetitions."),
+    ofMessage<&MessageInfo::row>("row", "Its row in the file: a later message has a larger one."),
+    ofMessage<[](const MessageInfo& message) { return nameOf(message.state); }>("state", "What has become of it."),
+    ofMessage<&MessageInfo::peer>("peer", "The name of its receiver."),
+    ofMessage<&MessageInfo::session>("session", "Its session."),
+    ofMessage<&MessageInfo::sequence>("sequence", "Its number within the session; 0: it is in no order."),
+    ofMessage<&MessageInfo::type>("type", "The type of its data."),
+    ofMessage<&MessageInfo::retryCount>("retry_count", "Charged attempts: after `max_attempts` it is a dead letter."),
+    ofMessage<&MessageInfo::enqueuedAt>("enqueued_at_ms", "When it was enqueued."),
+    ofMessage<&MessageInfo::dueAt>("due_at_ms", "It is not sent before; of a dead letter, when it became one."),
+    ofMessage<&MessageInfo::reason>("reason", "Why it is a dead letter."),
+    ofMessage<&MessageInfo::lastError>("last_error", "The error of its last failed attempt."),
 };
 
 constexpr std::array kReason{

@@ -8,38 +8,38 @@ namespace {
 
 /// Of `PeerStats`.
 template <auto Member>
-constexpr Field<PeerFigures> of(std::string_view name, std::string_view meaning) {
+constexpr Field<PeerFigures> ofPeer(std::string_view name, std::string_view meaning) {
   return field<PeerFigures, [](const PeerFigures& peer) { return peer.figures.*Member; }>(name, meaning);
 }
 
 constexpr std::array kPeer{
-    of<&PeerStats::peer>("peer", "Its name."),
+    ofPeer<&PeerStats::peer>("peer", "Its name."),
     field<PeerFigures, [](const PeerFigures& peer) { return toString(peer.circuit.state); }>("state",
                                                                                              "Whether it is sent to."),
     field<PeerFigures, [](const PeerFigures& peer) { return peer.circuit.since; }>("since_at_ms",
                                                                                    "Since when it is in this state."),
-    of<&PeerStats::pending>("pending", "Messages that are still to be sent."),
-    of<&PeerStats::sending>("sending", "Messages in a request under way."),
-    of<&PeerStats::sent>("sent", "Messages that the peer has deferred."),
-    of<&PeerStats::failed>("failed", "Dead letters."),
-    of<&PeerStats::pendingBytes>("pending_bytes", "The bytes of what is not settled."),
-    of<&PeerStats::enqueued>("enqueued_total", "Messages enqueued since the file was made."),
-    of<&PeerStats::acked>("acked_total", "Messages acknowledged."),
-    of<&PeerStats::failedTotal>("failed_total", "Messages that became dead letters."),
-    of<&PeerStats::totalRetries>("retries_total", "Attempts after the first."),
-    of<&PeerStats::down>("down", "Unreachable, as the process that tried last has found."),
-    of<&PeerStats::failures>("failures", "Failed requests in a row."),
-    of<&PeerStats::downSince>("down_since_at_ms", "Since when it is unreachable."),
-    of<&PeerStats::nextProbeAt>("next_probe_at_ms", "When it is tried again."),
-    of<&PeerStats::lastError>("last_error", "Why it is unreachable or held."),
-    of<&PeerStats::store>("store", "The identity of its store, as its answers name it."),
-    of<&PeerStats::resets>("resets_total",
-                           "How often it was found to have lost its database, or to have an older one."),
-    of<&PeerStats::lastResetAt>("last_reset_at_ms", "When it last was."),
-    of<&PeerStats::resent>("resent_total", "Acknowledged messages that were sent again for that."),
-    of<&PeerStats::unattendedSince>("unattended_since_at_ms",
-                                    "Since when the peer has had no application for some of what it deferred."),
-    of<&PeerStats::unattendedType>("unattended_type", "Their type."),
+    ofPeer<&PeerStats::pending>("pending", "Messages that are still to be sent."),
+    ofPeer<&PeerStats::sending>("sending", "Messages in a request under way."),
+    ofPeer<&PeerStats::sent>("sent", "Messages that the peer has deferred."),
+    ofPeer<&PeerStats::failed>("failed", "Dead letters."),
+    ofPeer<&PeerStats::pendingBytes>("pending_bytes", "The bytes of what is not settled."),
+    ofPeer<&PeerStats::enqueued>("enqueued_total", "Messages enqueued since the file was made."),
+    ofPeer<&PeerStats::acked>("acked_total", "Messages acknowledged."),
+    ofPeer<&PeerStats::failedTotal>("failed_total", "Messages that became dead letters."),
+    ofPeer<&PeerStats::totalRetries>("retries_total", "Attempts after the first."),
+    ofPeer<&PeerStats::down>("down", "Unreachable, as the process that tried last has found."),
+    ofPeer<&PeerStats::failures>("failures", "Failed requests in a row."),
+    ofPeer<&PeerStats::downSince>("down_since_at_ms", "Since when it is unreachable."),
+    ofPeer<&PeerStats::nextProbeAt>("next_probe_at_ms", "When it is tried again."),
+    ofPeer<&PeerStats::lastError>("last_error", "Why it is unreachable or held."),
+    ofPeer<&PeerStats::store>("store", "The identity of its store, as its answers name it."),
+    ofPeer<&PeerStats::resets>("resets_total",
+                               "How often it was found to have lost its database, or to have an older one."),
+    ofPeer<&PeerStats::lastResetAt>("last_reset_at_ms", "When it last was."),
+    ofPeer<&PeerStats::resent>("resent_total", "Acknowledged messages that were sent again for that."),
+    ofPeer<&PeerStats::unattendedSince>("unattended_since_at_ms",
+                                        "Since when the peer has had no application for some of what it deferred."),
+    ofPeer<&PeerStats::unattendedType>("unattended_type", "Their type."),
 };
 
 template <auto Member>
