@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <limits>
 
 #include "store/application_lines.hpp"
 #include "store/digest.hpp"
@@ -13,27 +12,6 @@
 
 namespace ackbox::store::sqlite {
 namespace {
-
-// A redrive gives a frame of a session a new number, and one outside sessions a later instant, which stands in the
-// place of the number where an outcome is kept. 0: it does not say.
-std::uint64_t redriveNumberOf(const std::optional<WallTime>& time) {
-  return time ? static_cast<std::uint64_t>(std::max<std::int64_t>(1, time->time_since_epoch().count())) : 0;
-}
-
-InboundIdentity nameOf(const InboundFrame& frame) {
-  InboundIdentity name;
-  name.source = frame.source;
-  name.id = frame.id;
-  name.origin = frame.origin;
-  name.session = frame.session;
-  name.sequence = frame.sequence;
-  return name;
-}
-
-// Outside sessions one outcome is kept of a frame, of whatever number.
-std::uint64_t lastNumberOf(const InboundIdentity& frame) {
-  return frame.sequence == 0 ? std::numeric_limits<std::int64_t>::max() : frame.sequence;
-}
 
 // Rows of one statement.
 constexpr std::size_t kInboxTogether = 32;
@@ -70,6 +48,7 @@ std::array<InboxKey, kInboxTogether> keysOf(std::span<const Item> part, const Ke
 Inbox::Inbox(Context& context, InboundMarks& marks)
     : context_(context),
       marks_(marks),
+      results_(context, marks),
       insert_(context.prepare(
           "INSERT INTO #inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,accepted_at_ms,"
           "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,data_content_type,"
@@ -80,9 +59,6 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
           "SELECT 1 FROM #inbox WHERE origin=?1 AND session=?2 AND sequence=?3 AND frame_id=?4 AND source=?5")),
       selectNumber_(context.prepare("SELECT frame_id,type,data FROM #inbox WHERE source=?1 AND origin=?2 AND "
                                     "session=?3 AND sequence=?4")),
-      selectResult_(
-          context.prepare("SELECT outcome,code,detail,result,sequence FROM #inbox_results WHERE frame_id=?1 AND "
-                          "source=?2 AND origin=?3 AND session=?4 AND sequence BETWEEN ?5 AND ?6")),
       selectAfter_(context.prepare(
           "SELECT id,source,origin,session,sequence,type,accepted_at_ms FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       selectRow_(context.prepare(
@@ -101,26 +77,12 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
       markDeferred_(context.prepare("UPDATE #inbox SET deferred=1 WHERE id=?1")),
       remove_(context.prepare("DELETE FROM #inbox WHERE id=?1")),
       removeMany_(context.prepare("DELETE FROM #inbox WHERE id IN " + listedKeys())),
-      dropResult_(context.prepare(
-          "DELETE FROM #inbox_results WHERE frame_id=?1 AND source=?2 AND origin=?3 AND session=?4 "
-          "AND sequence BETWEEN ?5 AND ?6 RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
-          "coalesce(result,'') AS BLOB))")),
-      keepResult_(context.prepare("INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,"
-                                  "code,detail,result,keep_until_ms) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")),
-      unmark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")),
       retry_(context.prepare("UPDATE #inbox SET owner_id=0, retry_count=retry_count+1, due_at_ms=?2, last_error=?3, "
                              "failed_at_ms=?4 WHERE id=?1")),
       release_(context.prepare("UPDATE #inbox SET owner_id=0 WHERE id=?1 AND owner_id=?2")),
-      purge_(context.prepare(
-          "DELETE FROM #inbox_results WHERE (frame_id,source,origin,session,sequence) IN (SELECT "
-          "frame_id,source,origin,session,sequence FROM #inbox_results WHERE keep_until_ms<?1 ORDER BY keep_until_ms "
-          "LIMIT ?2) RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||coalesce(result,'') AS BLOB)),"
-          "source,origin,session,frame_id")),
-      selectOldResult_(context.prepare("SELECT 1 FROM #inbox_results WHERE keep_until_ms<?1 LIMIT 1")),
       addHandlers_(context.prepare("UPDATE #owners SET deferred_handlers=deferred_handlers+?2 WHERE id=?1")),
       noteApplications_(context.prepare("UPDATE #owners SET applications=?2 WHERE id=?1 AND applications<>?2")),
       find_(context.prepare("SELECT id FROM #inbox WHERE source=?1 AND frame_id=?2 ORDER BY id LIMIT 1")),
-      findResult_(context.prepare("SELECT 1 FROM #inbox_results WHERE frame_id=?2 AND source=?1 LIMIT 1")),
       retryNow_(context.prepare("UPDATE #inbox SET due_at_ms=0, retry_count=0 WHERE id=?1")),
       countOrder_(context.prepare("UPDATE #meta SET inbox_orders=inbox_orders+1")),
       selectOrders_(context.prepare("SELECT inbox_orders FROM #meta")) {}
@@ -180,41 +142,16 @@ bool Inbox::waits(const InboundIdentity& frame) {
 }
 
 std::optional<FrameResult> Inbox::resultOf(const InboundIdentity& frame) {
-  FrameResult result;
   if (waits(frame)) {
+    FrameResult result;
     result.outcome = Outcome::defer;
     return result;
   }
-  Query query(selectResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, lastNumberOf(frame));
-  if (!query.next()) {
-    return std::nullopt;
-  }
-  result.outcome = query.as<Outcome>(0);
-  result.code = query.text(1);
-  result.detail = query.text(2);
-  result.result = query.text(3);
-  return result;
+  return results_.find(frame);
 }
 
 bool Inbox::takesAnew(const InboundIdentity& frame) {
-  if (frame.sequence != 0 || waits(frame)) {
-    return false;
-  }
-  {
-    Query query(selectResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence,
-                lastNumberOf(frame));
-    const std::uint64_t refused = query.next() ? query.as<std::uint64_t>(4) : 0;
-    // A request that comes late is about an earlier instant.
-    if (refused == 0 || redriveNumberOf(frame.time) <= refused) {
-      return false;
-    }
-  }
-  dropResult(frame);
-  const std::string id = markId(frame.session, frame.id);
-  if (Query(unmark_, id, frame.source).run() != 0) {
-    context_.shares.add(frame.source, -shareOfMark(frame.source, id));
-  }
-  return true;
+  return frame.sequence == 0 && !waits(frame) && results_.forgetOlder(frame);
 }
 
 Admission Inbox::compare(const InboundIdentity& frame) {
@@ -348,23 +285,8 @@ void Inbox::markDeferred(std::span<const InboxKey> keys) {
 void Inbox::finish(std::span<const InboxEnding> ends, std::chrono::milliseconds retention) {
   remove(ends);
   for (const InboxEnding& end : ends) {
-    keep(end, retention);
+    results_.keep(end, retention);
   }
-}
-
-void Inbox::keep(const InboxEnding& end, std::chrono::milliseconds retention) {
-  const bool processed = end.result->outcome == Outcome::ack;
-  const InboundFrame& frame = end.row->frame;
-  const WallTime keepUntil = remember(frame, retention);
-  if (!processed || !end.result->result.empty()) {
-    const bool isRefusedAlone = !processed && frame.sequence == 0;
-    keepResult(frame, isRefusedAlone ? redriveNumberOf(frame.time) : frame.sequence, *end.result, keepUntil);
-  }
-}
-
-WallTime Inbox::remember(const InboundFrame& frame, std::chrono::milliseconds retention) {
-  const WallTime least = context_.clock.wallNow() + retention;
-  return frame.sequence == 0 ? marks_.prolong(frame, least) : least;
 }
 
 void Inbox::remove(std::span<const InboxEnding> ends) {
@@ -385,25 +307,6 @@ void Inbox::remove(std::span<const InboxEnding> ends) {
   }
 }
 
-void Inbox::keepResult(const InboundFrame& frame, std::uint64_t number, const FrameResult& result, WallTime keepUntil) {
-  const std::string_view detail = truncatedError(result.detail);
-  dropResult(nameOf(frame));
-  Query(keepResult_, frame.id, frame.source, frame.origin, frame.session, number, result.outcome,
-        NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result}, keepUntil)
-      .run();
-  context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, frame.session, frame.id,
-                                                  result.code.size() + detail.size() + result.result.size()));
-}
-
-void Inbox::dropResult(const InboundIdentity& frame) {
-  for (Query query(dropResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence,
-                   lastNumberOf(frame));
-       query.next();) {
-    context_.shares.add(frame.source,
-                        -shareOfResult(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
-  }
-}
-
 void Inbox::retry(std::span<const InboxRetry> runs) {
   const WallTime now = context_.clock.wallNow();
   for (const InboxRetry& run : runs) {
@@ -419,17 +322,8 @@ void Inbox::release(std::span<const InboxKey> keys) {
   }
 }
 
-// A look costs a tenth of a deletion that finds nothing, and each completion asks.
 void Inbox::purge(std::size_t limit) {
-  const WallTime now = context_.clock.wallNow();
-  if (!Query(selectOldResult_, now).next()) {
-    return;
-  }
-  for (Query query(purge_, now, limit); query.next();) {
-    const std::string source = query.text(1);
-    context_.shares.add(source,
-                        -shareOfResult(source, query.view(2), query.view(3), query.view(4), query.as<std::size_t>(0)));
-  }
+  results_.purge(limit);
 }
 
 void Inbox::addHandlers(std::int64_t difference) {
@@ -446,7 +340,7 @@ InboxKey Inbox::find(std::string_view source, std::string_view messageId) {
 }
 
 bool Inbox::hasEnded(std::string_view source, std::string_view messageId) {
-  return Query(findResult_, source, messageId).next();
+  return results_.has(source, messageId);
 }
 
 InboxChange Inbox::lookAt(InboxKey key) {
@@ -481,13 +375,12 @@ InboxChange Inbox::retryNow(InboxKey key) {
   return change;
 }
 
-// Unlike one that its handler refused, it must not come back by a redrive either: the outcome is about any number.
 InboxChange Inbox::discard(InboxKey key, const FrameResult& result, std::chrono::milliseconds retention) {
   InboxChange change = lookAt(key);
   if (change.receipt.done()) {
     const InboxEnding end{&change.row, &result};
     remove({&end, 1});
-    keepResult(change.row.frame, change.row.frame.sequence, result, remember(change.row.frame, retention));
+    results_.keepDiscarded(end, retention);
     Query(countOrder_).run();
   }
   return change;

@@ -12,6 +12,7 @@
 #include "ackbox/inbound_options.hpp"
 #include "store/sqlite/context.hpp"
 #include "store/sqlite/inbound/inbound_marks.hpp"
+#include "store/sqlite/inbound/inbox_results.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::store::sqlite {
@@ -57,21 +58,14 @@ private:
   void nameByIndex(InboxRow& row);
   /// Deletes the rows of `ends`, all of which are there.
   void remove(std::span<const InboxEnding> ends);
-  void keep(const InboxEnding& end, std::chrono::milliseconds retention);
-  /// Until when a frame that ends now is remembered. Its mark is, from here on.
-  [[nodiscard]] WallTime remember(const InboundFrame& frame, std::chrono::milliseconds retention);
-  /// `number` is the one that it is about: of a frame outside sessions, see `redriveNumberOf`; 0: any.
-  void keepResult(const InboundFrame& frame, std::uint64_t number, const FrameResult& result, WallTime keepUntil);
-  /// Of a frame outside sessions: whatever was kept of it.
-  void dropResult(const InboundIdentity& frame);
 
   Context& context_;
   InboundMarks& marks_;
+  InboxResults results_;
   Statement insert_;
   Statement selectFirst_;
   Statement selectWaiting_;
   Statement selectNumber_;
-  Statement selectResult_;
   Statement selectAfter_;
   Statement selectRow_;
   Statement selectRows_;
@@ -83,17 +77,11 @@ private:
   Statement markDeferred_;
   Statement remove_;
   Statement removeMany_;
-  Statement dropResult_;
-  Statement keepResult_;
-  Statement unmark_;
   Statement retry_;
   Statement release_;
-  Statement purge_;
-  Statement selectOldResult_;
   Statement addHandlers_;
   Statement noteApplications_;
   Statement find_;
-  Statement findResult_;
   Statement retryNow_;
   Statement countOrder_;
   Statement selectOrders_;

@@ -1,0 +1,144 @@
+#include "store/sqlite/inbound/inbox_results.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "store/sqlite/peers/peers.hpp"
+
+namespace ackbox::store::sqlite {
+namespace {
+
+// A redrive gives a frame of a session a new number, and one outside sessions a later instant, which stands in the
+// place of the number where an outcome is kept. 0: it does not say.
+std::uint64_t redriveNumberOf(const std::optional<WallTime>& time) {
+  return time ? static_cast<std::uint64_t>(std::max<std::int64_t>(1, time->time_since_epoch().count())) : 0;
+}
+
+InboundIdentity nameOf(const InboundFrame& frame) {
+  InboundIdentity name;
+  name.source = frame.source;
+  name.id = frame.id;
+  name.origin = frame.origin;
+  name.session = frame.session;
+  name.sequence = frame.sequence;
+  return name;
+}
+
+// Outside sessions one outcome is kept of a frame, of whatever number.
+std::uint64_t lastNumberOf(const InboundIdentity& frame) {
+  return frame.sequence == 0 ? std::numeric_limits<std::int64_t>::max() : frame.sequence;
+}
+
+}  // namespace
+
+InboxResults::InboxResults(Context& context, InboundMarks& marks)
+    : context_(context),
+      marks_(marks),
+      selectResult_(
+          context.prepare("SELECT outcome,code,detail,result,sequence FROM #inbox_results WHERE frame_id=?1 AND "
+                          "source=?2 AND origin=?3 AND session=?4 AND sequence BETWEEN ?5 AND ?6")),
+      dropResult_(context.prepare(
+          "DELETE FROM #inbox_results WHERE frame_id=?1 AND source=?2 AND origin=?3 AND session=?4 "
+          "AND sequence BETWEEN ?5 AND ?6 RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
+          "coalesce(result,'') AS BLOB))")),
+      keepResult_(context.prepare("INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,"
+                                  "code,detail,result,keep_until_ms) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")),
+      unmark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")),
+      purge_(context.prepare(
+          "DELETE FROM #inbox_results WHERE (frame_id,source,origin,session,sequence) IN (SELECT "
+          "frame_id,source,origin,session,sequence FROM #inbox_results WHERE keep_until_ms<?1 ORDER BY keep_until_ms "
+          "LIMIT ?2) RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||coalesce(result,'') AS BLOB)),"
+          "source,origin,session,frame_id")),
+      selectOldResult_(context.prepare("SELECT 1 FROM #inbox_results WHERE keep_until_ms<?1 LIMIT 1")),
+      findResult_(context.prepare("SELECT 1 FROM #inbox_results WHERE frame_id=?2 AND source=?1 LIMIT 1")) {}
+
+std::optional<FrameResult> InboxResults::find(const InboundIdentity& frame) {
+  Query query(selectResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence, lastNumberOf(frame));
+  if (!query.next()) {
+    return std::nullopt;
+  }
+  FrameResult result;
+  result.outcome = query.as<Outcome>(0);
+  result.code = query.text(1);
+  result.detail = query.text(2);
+  result.result = query.text(3);
+  return result;
+}
+
+bool InboxResults::has(std::string_view source, std::string_view messageId) {
+  return Query(findResult_, source, messageId).next();
+}
+
+bool InboxResults::forgetOlder(const InboundIdentity& frame) {
+  {
+    Query query(selectResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence,
+                lastNumberOf(frame));
+    const std::uint64_t refused = query.next() ? query.as<std::uint64_t>(4) : 0;
+    // A request that comes late is about an earlier instant.
+    if (refused == 0 || redriveNumberOf(frame.time) <= refused) {
+      return false;
+    }
+  }
+  dropResult(frame);
+  const std::string id = markId(frame.session, frame.id);
+  if (Query(unmark_, id, frame.source).run() != 0) {
+    context_.shares.add(frame.source, -shareOfMark(frame.source, id));
+  }
+  return true;
+}
+
+void InboxResults::keep(const InboxEnding& end, std::chrono::milliseconds retention) {
+  const bool processed = end.result->outcome == Outcome::ack;
+  const InboundFrame& frame = end.row->frame;
+  const WallTime keepUntil = remember(frame, retention);
+  if (!processed || !end.result->result.empty()) {
+    const bool isRefusedAlone = !processed && frame.sequence == 0;
+    keepResult(frame, isRefusedAlone ? redriveNumberOf(frame.time) : frame.sequence, *end.result, keepUntil);
+  }
+}
+
+void InboxResults::keepDiscarded(const InboxEnding& end, std::chrono::milliseconds retention) {
+  const InboundFrame& frame = end.row->frame;
+  keepResult(frame, frame.sequence, *end.result, remember(frame, retention));
+}
+
+WallTime InboxResults::remember(const InboundFrame& frame, std::chrono::milliseconds retention) {
+  const WallTime least = context_.clock.wallNow() + retention;
+  return frame.sequence == 0 ? marks_.prolong(frame, least) : least;
+}
+
+void InboxResults::keepResult(const InboundFrame& frame, std::uint64_t number, const FrameResult& result,
+                              WallTime keepUntil) {
+  const std::string_view detail = truncatedError(result.detail);
+  dropResult(nameOf(frame));
+  Query(keepResult_, frame.id, frame.source, frame.origin, frame.session, number, result.outcome,
+        NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result}, keepUntil)
+      .run();
+  context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, frame.session, frame.id,
+                                                  result.code.size() + detail.size() + result.result.size()));
+}
+
+void InboxResults::dropResult(const InboundIdentity& frame) {
+  for (Query query(dropResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence,
+                   lastNumberOf(frame));
+       query.next();) {
+    context_.shares.add(frame.source,
+                        -shareOfResult(frame.source, frame.origin, frame.session, frame.id, query.as<std::size_t>(0)));
+  }
+}
+
+// A look costs a tenth of a deletion that finds nothing, and each completion asks.
+void InboxResults::purge(std::size_t limit) {
+  const WallTime now = context_.clock.wallNow();
+  if (!Query(selectOldResult_, now).next()) {
+    return;
+  }
+  for (Query query(purge_, now, limit); query.next();) {
+    const std::string source = query.text(1);
+    context_.shares.add(source,
+                        -shareOfResult(source, query.view(2), query.view(3), query.view(4), query.as<std::size_t>(0)));
+  }
+}
+
+}  // namespace ackbox::store::sqlite
