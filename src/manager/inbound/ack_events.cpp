@@ -31,8 +31,9 @@ std::size_t ackBytesOf(const AckEventEntry& entry) {
          kRest;
 }
 
-bool isSmallEnough(store::Store& store, const std::string& peer, std::span<const AckEventEntry> entries,
-                   bool carriesResults) {
+/// Does nothing, and returns false, if it is too large for a frame.
+bool enqueueIfItFits(store::Store& store, const std::string& peer, std::span<const AckEventEntry> entries,
+                     bool carriesResults) {
   Frame event;
   event.peer = peer;
   event.session = protocol::kAckEventType;
@@ -42,11 +43,11 @@ bool isSmallEnough(store::Store& store, const std::string& peer, std::span<const
 }
 
 void enqueueAckEvent(store::Store& store, const std::string& peer, std::span<const AckEventEntry> entries) {
-  if (isSmallEnough(store, peer, entries, true)) {
+  if (enqueueIfItFits(store, peer, entries, true)) {
     return;
   }
   if (entries.size() == 1) {
-    static_cast<void>(isSmallEnough(store, peer, entries, false));
+    static_cast<void>(enqueueIfItFits(store, peer, entries, false));
     return;
   }
   for (const AckEventEntry& entry : entries) {
