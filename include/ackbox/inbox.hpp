@@ -74,6 +74,16 @@ struct InboxInfo {
   std::int64_t row = 0;
 };
 
+/// Who has deferred frames in hand for long and has ended none of them.
+struct SilentConsumer {
+  /// To be read as a subject: "the stream of billing for types order.*".
+  std::string name = {};
+  /// How many it has.
+  std::uint64_t frames = 0;
+  /// When it last ended one, or got its first.
+  WallTime since{};
+};
+
 /// An application that a deferred handler gives frames to, as its process knows it.
 struct Application {
   /// Of the frames that are for it: a type, or the beginning of types with `*` behind it.
@@ -82,6 +92,8 @@ struct Application {
   std::optional<WallTime> awaySince = {};
   /// What its frames wait for, to be read behind "waits for".
   std::string cause = {};
+  /// Of it, what has been silent for the longest time; nothing: its frames end.
+  std::optional<SilentConsumer> silent = {};
 };
 
 /// The deferred frames that wait for an application.

@@ -151,6 +151,10 @@ public:
   /// The deferred frames that wait for an application, among the first 10,000 of the inbox.
   [[nodiscard]] UnattendedFrames unattendedFrames() const;
 
+  /// The applications that deferred frames are given to, as the live process that gives them knows them; empty: none
+  /// does. Of several processes, the one that opened the file first counts.
+  [[nodiscard]] std::vector<Application> applications() const;
+
   /// The deferred frame as its handler gets it; nothing when it has ended, or `findInbox` finds nothing.
   [[nodiscard]] std::optional<InboundFrame> inboxFrame(std::string_view source, std::string_view messageId) const;
 

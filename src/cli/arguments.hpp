@@ -72,6 +72,8 @@ struct Arguments {
                      std::chrono::milliseconds(std::chrono::hours(24)).count()};
   Threshold unattendedAge{std::chrono::milliseconds(std::chrono::minutes(1)).count(),
                           std::chrono::milliseconds(std::chrono::hours(1)).count()};
+  // A consumer counts as silent after five minutes.
+  Threshold silentAge{std::chrono::milliseconds(std::chrono::minutes(5)).count(), std::nullopt};
   Threshold freeDisk{1ULL << 30, 200ULL << 20};
   Threshold logBytes{256ULL << 20, 1ULL << 30};
 

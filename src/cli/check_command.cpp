@@ -46,6 +46,7 @@ public:
       }
     }
     readUnattended(reader, world.clock->wallNow());
+    readSilent(reader, world.clock->wallNow());
     const InboxPage inbox = reader.inbox({}, 1);
     if (!inbox.frames.empty()) {
       oldestFrame_ =
@@ -164,6 +165,19 @@ private:
     }
   }
 
+  /// Applications that have frames in hand and settle none.
+  void readSilent(const OutboxReader& reader, WallTime now) {
+    std::vector<std::string> texts;
+    for (const Application& application : reader.applications()) {
+      if (application.silent) {
+        texts.push_back(silentText(*application.silent, now));
+        silentFor_ = std::max(silentFor_,
+                              std::chrono::duration_cast<std::chrono::milliseconds>(now - application.silent->since));
+      }
+    }
+    silent_ = listed(texts);
+  }
+
   [[nodiscard]] std::uint64_t undelivered() const { return stats_.pending + stats_.sending + stats_.sent; }
   [[nodiscard]] std::chrono::milliseconds oldest() const {
     return std::max(std::chrono::milliseconds(0), stats_.oldestPendingAge.value_or(std::chrono::milliseconds(0)));
@@ -201,6 +215,8 @@ private:
          "the oldest deferred frame waits for " + durationText(oldestFrame_)},
         {"unattended_age", "unattended_age_ms", static_cast<std::uint64_t>(unattendedFor_.count()),
          arguments_.unattendedAge, "s", false, unattended_},
+        {"silent_age", "silent_age_ms", static_cast<std::uint64_t>(silentFor_.count()), arguments_.silentAge, "s",
+         false, silent_},
         {"free_disk", "free_disk_bytes", disk_, arguments_.freeDisk, "B", true, bytesText(disk_) + " free on the disk"},
         {"log", "wal_bytes", stats_.walBytes, arguments_.logBytes, "B", false,
          "the log has " + bytesText(stats_.walBytes)},
@@ -216,6 +232,9 @@ private:
   std::chrono::milliseconds unattendedFor_{};
   // Empty: nothing waits for an application.
   std::string unattended_;
+  std::chrono::milliseconds silentFor_{};
+  // Empty: each application that has frames settles some.
+  std::string silent_;
   std::size_t processes_ = 0;
   std::uint64_t disk_ = 0;
   // Empty: none was found.

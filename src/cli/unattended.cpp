@@ -17,4 +17,9 @@ std::string unattendedText(const PeerStats& peer, WallTime now) {
          durationText(now - peer.unattendedSince.value_or(now));
 }
 
+std::string silentText(const SilentConsumer& consumer, WallTime now) {
+  return consumer.name + " has had " + countText(consumer.frames, "frame") + " in hand for " +
+         durationText(now - consumer.since) + " and has settled none" + (consumer.frames == 1 ? "" : " of them");
+}
+
 }  // namespace ackbox::cli

@@ -16,4 +16,7 @@ namespace ackbox::cli {
 /// `2090 messages wait at peer bob for an application; none has taken type invoice.paid there for 4 m`. There are some.
 [[nodiscard]] std::string unattendedText(const PeerStats& peer, WallTime now);
 
+/// `the stream of billing for types * has had 64 frames in hand for 12 m and has settled none of them`.
+[[nodiscard]] std::string silentText(const SilentConsumer& consumer, WallTime now);
+
 }  // namespace ackbox::cli

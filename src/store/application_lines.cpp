@@ -18,24 +18,44 @@ std::string plain(std::string_view text) {
   return kept;
 }
 
+std::string millisecondsText(WallTime instant) {
+  return std::to_string(instant.time_since_epoch().count());
+}
+
+/// Up to the next tab, which goes with it.
+std::string_view takePart(std::string_view& line) {
+  const std::string_view part = line.substr(0, line.find('\t'));
+  line.remove_prefix(std::min(line.size(), part.size() + 1));
+  return part;
+}
+
+template <class Number>
+std::optional<Number> takeNumber(std::string_view& line) {
+  const std::string_view part = takePart(line);
+  Number number{};
+  const char* const end = part.data() + part.size();
+  const auto [stop, error] = std::from_chars(part.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
 std::optional<Application> readLine(std::string_view line) {
-  const std::size_t first = line.find('\t');
-  const std::size_t second = first == std::string_view::npos ? first : line.find('\t', first + 1);
-  if (second == std::string_view::npos) {
-    return std::nullopt;
-  }
-  std::int64_t since = 0;
-  const char* const end = line.data() + second;
-  const auto [stop, error] = std::from_chars(line.data() + first + 1, end, since);
-  if (error != std::errc() || stop != end) {
-    return std::nullopt;
-  }
+  const auto parts = std::ranges::count(line, '\t') + 1;
   Application application;
-  application.types = line.substr(0, first);
-  if (since != 0) {
-    application.awaySince = WallTime(std::chrono::milliseconds(since));
+  application.types = takePart(line);
+  const auto awaySince = takeNumber<std::int64_t>(line);
+  if (parts < 3 || !awaySince) {
+    return std::nullopt;
   }
-  application.cause = line.substr(second + 1);
+  if (*awaySince != 0) {
+    application.awaySince = WallTime(std::chrono::milliseconds(*awaySince));
+  }
+  application.cause = takePart(line);
+  const auto frames = takeNumber<std::uint64_t>(line);
+  const auto silentSince = takeNumber<std::int64_t>(line);
+  if (frames && silentSince) {
+    const WallTime since(std::chrono::milliseconds{*silentSince});
+    application.silent = {.name = std::string(line), .frames = *frames, .since = since};
+  }
   return application;
 }
 
@@ -44,10 +64,12 @@ std::optional<Application> readLine(std::string_view line) {
 std::string applicationLines(std::span<const Application> applications) {
   std::string lines;
   for (const Application& one : applications) {
-    const auto since = one.awaySince.value_or(WallTime{}).time_since_epoch();
-    lines += plain(one.types) + '\t' +
-             std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(since).count()) + '\t' +
-             plain(one.cause) + '\n';
+    lines += plain(one.types) + '\t' + millisecondsText(one.awaySince.value_or(WallTime{})) + '\t' + plain(one.cause);
+    if (one.silent) {
+      lines += '\t' + std::to_string(one.silent->frames) + '\t' + millisecondsText(one.silent->since) + '\t' +
+               plain(one.silent->name);
+    }
+    lines += '\n';
   }
   return lines;
 }

@@ -10,7 +10,7 @@
 namespace ackbox::store {
 
 /// Applications as a store keeps them: a line each, of types, the milliseconds of `awaySince` or 0, and the cause,
-/// apart by tabs.
+/// apart by tabs. Of one with a `silent` consumer its frames, the milliseconds of `since`, and its name follow.
 [[nodiscard]] std::string applicationLines(std::span<const Application> applications);
 
 /// The same, read; a line that is not of this form, and what follows it, is passed over.

@@ -85,6 +85,8 @@ public:
   [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) const = 0;
   [[nodiscard]] virtual InboxPage inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const = 0;
   [[nodiscard]] virtual UnattendedFrames unattendedFrames() const = 0;
+  /// What `Inbox::noteApplications` of the first live owner that has any keeps.
+  [[nodiscard]] virtual std::vector<Application> applications() const = 0;
   [[nodiscard]] virtual std::optional<InboxInfo> findInbox(std::string_view source,
                                                            std::string_view messageId) const = 0;
   [[nodiscard]] virtual std::optional<InboundFrame> inboxFrame(std::string_view source,

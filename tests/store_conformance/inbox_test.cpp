@@ -254,6 +254,25 @@ TEST_CASE("P13: a frame whose application is away is unattended, in hand of its 
   CHECK(explained("s-2")[0].hindrance == BlockReason::behind);
   CHECK(explained("s-2")[1].hindrance == BlockReason::applicationAway);
 
+  // Of one that is there, what settles nothing.
+  const WallTime silentSince = since - std::chrono::minutes(9);
+  const std::vector<ackbox::Application> silent = {
+      {"job", std::nullopt, "", {}},
+      {"*", std::nullopt, "", ackbox::SilentConsumer{"a stream\tfor\ntypes *", 3, silentSince}}};
+  inTransaction(*store, [&] { store->inbox().noteApplications(silent); });
+  const std::vector<ackbox::Application> known = reader->applications();
+  REQUIRE(known.size() == 2);
+  CHECK(known[0].types == "job");
+  CHECK_FALSE(known[0].silent);
+  CHECK(known[1].types == "*");
+  CHECK_FALSE(known[1].awaySince);
+  CHECK(known[1].cause == "");
+  REQUIRE(known[1].silent);
+  CHECK(known[1].silent->name == "a stream for types *");
+  CHECK(known[1].silent->frames == 3);
+  CHECK(known[1].silent->since == silentSince);
+  CHECK(state("s-1") == InboxState::running);
+
   // It is there again, and its process goes.
   inTransaction(*store, [&] {
     store->inbox().noteApplications(std::vector<ackbox::Application>{{"*", std::nullopt, ""}});

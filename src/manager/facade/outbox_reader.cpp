@@ -239,6 +239,10 @@ UnattendedFrames OutboxReader::unattendedFrames() const {
   return here().reader()->unattendedFrames();
 }
 
+std::vector<Application> OutboxReader::applications() const {
+  return here().reader()->applications();
+}
+
 std::optional<InboxInfo> OutboxReader::findInbox(std::string_view source, std::string_view messageId) const {
   return here().reader()->findInbox(source, messageId);
 }

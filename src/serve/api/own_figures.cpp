@@ -81,6 +81,12 @@ void OwnFigures::writeApplications(Exposition& out, const FrameWaits& waits) {
       out.sample(std::uint64_t{entry.isAway ? 0U : 1U}, {{"way", entry.way}, {"types", entry.types}});
     }
   }
+  std::uint64_t frames = 0;
+  for (const SilentConsumer& consumer : waits.silent) {
+    frames += consumer.frames;
+  }
+  out.single("ackbox_silent_frames", Exposition::Type::gauge,
+             "Received frames that applications have had from their streams for five minutes, settling none.", frames);
 }
 
 void OwnFigures::writeUnattended(Exposition& out, const std::vector<PeerStats>& peers,

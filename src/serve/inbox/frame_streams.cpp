@@ -308,7 +308,7 @@ void FrameStreams::onTick() {
       stream.answer->send("\n");
     }
   }
-  reportSilent(now);
+  noteSilent(now);
   // What began to wait while it was too soon to say so again.
   reportWaiting();
   if (now >= progressAt_) {
@@ -364,12 +364,10 @@ void FrameStreams::addWaits(FrameWaits& waits) const {
     waits.holders.emplace(FrameWaits::Name(held.frame.frame().source, held.frame.frame().id),
                           nameOf(streams_.at(held.stream)) + " since " + formatTimestamp(held.givenAt));
   }
-  const SteadyTime now = clock_->steadyNow();
   for (const auto& [number, stream] : streams_) {
     waits.streams.push_back({stream.wish.types, stream.wish.sessions});
-    if (isSilent(stream, now)) {
-      const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(now - stream.progressAt);
-      waits.silent.push_back({nameOf(stream), stream.unsettled.size(), clock_->wallNow() - time});
+    if (std::optional<SilentConsumer> silent = silentOf(stream)) {
+      waits.silent.push_back(*std::move(silent));
     }
   }
 }

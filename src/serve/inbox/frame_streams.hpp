@@ -94,7 +94,8 @@ public:
   void settle(std::vector<Settlement> settlements, std::function<void(const std::vector<bool>&)> done);
   /// Adds the entries, which stream has which frame, and the streams that settle nothing.
   void addWaits(FrameWaits& waits) const;
-  /// Adds the applications that streams are for: first types that no open stream fits, then the configured patterns.
+  /// Adds the applications that streams are for: first types that no open stream fits, then the configured patterns,
+  /// with what settles nothing.
   void addApplications(std::vector<Application>& applications) const;
 
 private:
@@ -116,7 +117,8 @@ private:
     std::size_t wanted = 0;
     // When it last settled one, or got its first.
     SteadyTime progressAt = {};
-    bool isReportedSilent = false;
+    // The same instant, once that is long ago, as of the last look.
+    std::optional<WallTime> silentSince = {};
   };
   struct Held {
     DeferredFrame frame;
@@ -142,9 +144,10 @@ private:
   void reportWaiting();
   /// To be read behind "in hand of".
   [[nodiscard]] static std::string nameOf(const Stream& stream);
-  /// Whether it has had frames for long and has settled none.
-  [[nodiscard]] static bool isSilent(const Stream& stream, SteadyTime now);
-  void reportSilent(SteadyTime now);
+  /// Nothing: it has no frames, or has settled some lately.
+  [[nodiscard]] static std::optional<SilentConsumer> silentOf(const Stream& stream);
+  /// Looks which streams have had frames for long and have settled none.
+  void noteSilent(SteadyTime now);
   /// When the last stream for types of this pattern ended, or this began.
   [[nodiscard]] WallTime lastThereAt(std::string_view types) const;
   void noteProgress(Stream& stream);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -32,12 +34,23 @@ void FrameStreams::addApplications(std::vector<Application>& applications) const
       applications.push_back({std::move(type), last, kNoApplication});
     }
   }
+  const std::size_t first = applications.size();
   for (const std::string& types : types_) {
     Application& application = applications.emplace_back();
     application.types = types;
     if (!isOpen(types)) {
       application.awaySince = lastThereAt(types);
       application.cause = kNoApplication;
+    }
+  }
+  for (const auto& one : streams_) {
+    const Stream& stream = one.second;
+    const auto own = std::find_if(
+        applications.begin() + static_cast<std::ptrdiff_t>(first), applications.end(),
+        [&](const Application& known) { return commonPattern(known.types, stream.wish.types).has_value(); });
+    std::optional<SilentConsumer> silent = silentOf(stream);
+    if (silent && own != applications.end() && (!own->silent || silent->since < own->silent->since)) {
+      own->silent = std::move(silent);
     }
   }
 }
@@ -55,26 +68,33 @@ std::string FrameStreams::nameOf(const Stream& stream) {
          stream.wish.types;
 }
 
-bool FrameStreams::isSilent(const Stream& stream, SteadyTime now) {
-  return !stream.unsettled.empty() && now - stream.progressAt >= kSilence;
+std::optional<SilentConsumer> FrameStreams::silentOf(const Stream& stream) {
+  if (!stream.silentSince || stream.unsettled.empty()) {
+    return std::nullopt;
+  }
+  return SilentConsumer{nameOf(stream), stream.unsettled.size(), *stream.silentSince};
 }
 
 void FrameStreams::noteProgress(Stream& stream) {
   stream.progressAt = clock_->steadyNow();
-  stream.isReportedSilent = false;
+  stream.silentSince.reset();
 }
 
-void FrameStreams::reportSilent(SteadyTime now) {
+void FrameStreams::noteSilent(SteadyTime now) {
   for (auto& [number, stream] : streams_) {
-    if (!log_ || !isSilent(stream, now) || std::exchange(stream.isReportedSilent, true)) {
+    if (stream.silentSince || stream.unsettled.empty() || now - stream.progressAt < kSilence) {
+      continue;
+    }
+    const auto time = now - stream.progressAt;
+    stream.silentSince = clock_->wallNow() - std::chrono::duration_cast<std::chrono::milliseconds>(time);
+    if (!log_) {
       continue;
     }
     const std::string name = nameOf(stream);
     const std::string frames = std::to_string(stream.unsettled.size());
-    const std::string time =
-        std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now - stream.progressAt).count());
+    const std::string seconds = std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count());
     const std::array<LogField, 3> fields = {LogField{"application", name}, LogField{"frames", frames},
-                                            LogField{"silent_s", time}};
+                                            LogField{"silent_s", seconds}};
     report(log_, *clock_, LogLevel::warning, "application-silent",
            "an application has frames in hand and settles none of them; they run until it does, or its stream ends",
            fields);

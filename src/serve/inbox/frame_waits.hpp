@@ -31,13 +31,6 @@ struct FrameWaits {
     std::string types = {};
     std::string sessions = {};
   };
-
-  /// An application that has had frames in hand for long and has settled none of them.
-  struct Silent {
-    std::string name = {};
-    std::size_t frames = 0;
-    WallTime since{};
-  };
   /// Source and id of a frame.
   using Name = std::pair<std::string, std::string>;
   struct Wait {
@@ -54,7 +47,7 @@ struct FrameWaits {
   /// In the order in which a type is looked for.
   std::vector<Entry> entries = {};
   std::vector<Stream> streams = {};
-  std::vector<Silent> silent = {};
+  std::vector<SilentConsumer> silent = {};
 
   /// Says of a frame what is known better than from the file.
   void complete(InboxInfo& frame) const {

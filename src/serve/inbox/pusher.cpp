@@ -14,6 +14,7 @@
 #include "protocol/key_cache.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/text_rules.hpp"
+#include "protocol/timestamp.hpp"
 #include "serve/http/tokens.hpp"
 #include "serve/inbox/event_json.hpp"
 #include "serve/inbox/push_entry.hpp"
@@ -74,7 +75,8 @@ public:
         target_(std::move(target)),
         frame_(std::move(frame)),
         webhookId_(webhookIdOf(frame_.frame())),
-        body_(eventJson(frame_.frame())) {}
+        body_(eventJson(frame_.frame())),
+        begunAt_(pusher.clock_->wallNow()) {}
 
   void start() {
     if (pusher_.onIdle_ || !frame_.progress()) {
@@ -112,7 +114,10 @@ public:
                                });
   }
 
-  void addHolder(FrameWaits& waits) const { waits.holders.emplace(name(), "the application " + target_->rule.url); }
+  void addHolder(FrameWaits& waits) const {
+    waits.holders.emplace(name(),
+                          "the application " + target_->rule.url + " since " + protocol::formatTimestamp(begunAt_));
+  }
 
 private:
   [[nodiscard]] PushEntry::Name name() const { return {frame_.frame().source, frame_.frame().id}; }
@@ -152,6 +157,7 @@ private:
   DeferredFrame frame_;
   const std::string webhookId_;
   const std::string body_;
+  const WallTime begunAt_;
 };
 
 Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules,

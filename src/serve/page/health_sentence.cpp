@@ -93,12 +93,7 @@ std::optional<HealthSentence> sentenceOfUnattended(const std::vector<records::Pe
                           "inbox"};
   }
   if (!reception.silent.empty()) {
-    const FrameWaits::Silent& first = reception.silent.front();
-    return HealthSentence{"warning",
-                          upperFirst(first.name) + " has had " + counted(first.frames, "frame") + " in hand" +
-                              duration(first.since, now) + " and has settled none" +
-                              (first.frames == 1 ? "." : " of them."),
-                          "inbox"};
+    return HealthSentence{"warning", upperFirst(cli::silentText(reception.silent.front(), now)) + ".", "inbox"};
   }
   return std::nullopt;
 }

@@ -31,7 +31,7 @@ struct BoundedCount {
 /// What is known of received frames that wait.
 struct Reception {
   UnattendedFrames unattended = {};
-  std::vector<FrameWaits::Silent> silent = {};
+  std::vector<SilentConsumer> silent = {};
   /// Types of `inbox.pull` some of whose frames no open stream takes, be it for their sessions.
   std::vector<std::string> unwantedTypes = {};
   /// Frames that applications have in hand.

@@ -5,6 +5,10 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <cstdint>
+#include <string>
+
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "support/scripted_sender.hpp"
@@ -126,6 +130,24 @@ TEST_CASE("what is kept of senders, and what changes by hand leave behind") {
   stage.play({"forget", "@", "urn:agent:dora", "--yes", "--json"});
   stage.play({"verify", "@"});
   stage.checkGolden("upkeep.txt");
+}
+
+TEST_CASE("P13: an application that settles nothing is named by check, and only by the age that was asked for") {
+  ToolStage stage;
+  const OutboxManager agent = stage.agent();
+  const std::int64_t since =
+      (stage.clock().wallNow() - std::chrono::minutes(12)).time_since_epoch() / std::chrono::milliseconds(1);
+  SQLite::Database(stage.file(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE ackbox_owners SET applications='*'||char(9)||'0'||char(9)||char(9)||'64'||char(9)||" +
+            std::to_string(since) + "||char(9)||'the stream of billing for types *'||char(10)");
+  const ToolResult named = stage.run({"check", stage.file(), "--failed", "off"});
+  CHECK(named.code == 1);
+  CHECK(named.out.starts_with(
+      "OUTBOX WARNING - the stream of billing for types * has had 64 frames in hand for 12 m and has settled none of "
+      "them | "));
+  CHECK(named.out.find(" silent_age=720s;300;;0 ") != std::string::npos);
+  CHECK(stage.run({"check", stage.file(), "--failed", "off", "--silent-age", "13m,1h"}).code == 0);
+  CHECK(stage.run({"check", stage.file(), "--failed", "off", "--silent-age", "off,12m"}).code == 2);
 }
 
 TEST_CASE("deferred frames: listed, explained, run again and given up") {

@@ -134,10 +134,21 @@ TEST_CASE("P13: an application that has frames and settles none is named once, u
   REQUIRE(silent().size() == 1);
   CHECK(silent()[0].frames == 2);
   CHECK(silent()[0].since == clock->wallNow() - std::chrono::minutes(7));
+  // Who reads the file gets to know it, too.
+  std::vector<Application> applications;
+  streams->addApplications(applications);
+  REQUIRE(applications.size() == 1);
+  REQUIRE(applications[0].silent);
+  CHECK(applications[0].silent->name == "the stream of billing for types t*");
+  CHECK(applications[0].silent->frames == 2);
+  CHECK(applications[0].silent->since == silent()[0].since);
   const std::string receipt = client->text.substr(client->text.find("\"receipt\":\"") + 11);
   streams->settle({{.receipt = receipt.substr(0, receipt.find('"')), .result = HandlerResult::ack()}},
                   [](const std::vector<bool>&) {});
   CHECK(silent().empty());
+  applications.clear();
+  streams->addApplications(applications);
+  CHECK_FALSE(applications.at(0).silent);
   pass(6);
   CHECK(reports.size() == 2);
   client->watcher.ended(transport::AnswerEnd::lost);

@@ -460,7 +460,8 @@ TEST_CASE("P12: an application that works on as many frames as it has places hol
   stage.send("job.wanted", "j-1");
   slow.take();
   stage.send("job.wanted", "j-2");
-  stage.inboxOnce([](const json& all) { return all.size() == 2; });
+  const json held = stage.inboxOnce([](const json& all) { return all.size() == 2; });
+  CHECK(held[0].at("in_hand_of").get<std::string>().starts_with("the application " + slow.url() + " since 20"));
   stage.send("order.placed");
   CHECK(json::parse(application.take().body).at("type") == "order.placed");
   slow.release();

@@ -29,10 +29,10 @@ public:
   [[nodiscard]] std::vector<std::string> sources(std::string_view messageId);
   /// Without the sentence.
   [[nodiscard]] std::optional<InboxExplanation> explain(std::string_view source, std::string_view messageId);
-
-private:
   /// As live processes know them.
   [[nodiscard]] std::vector<Application> applications();
+
+private:
   [[nodiscard]] Reason runReason(const InboxInfo& frame, std::int64_t owner);
   void explainWaiting(const InboxInfo& frame, std::span<const Application> applications, std::vector<Reason>& reasons);
   /// What holds back the first of the frame's session.

@@ -506,6 +506,11 @@ UnattendedFrames SqliteReader::unattendedFrames() const {
   return body_->inboxReader.unattended();
 }
 
+std::vector<Application> SqliteReader::applications() const {
+  const MutexLock lock(body_->mutex);
+  return body_->inboxReader.applications();
+}
+
 std::optional<InboxInfo> SqliteReader::findInbox(std::string_view source, std::string_view messageId) const {
   const MutexLock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());

@@ -54,6 +54,7 @@ public:
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const override;
   [[nodiscard]] InboxPage inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const override;
   [[nodiscard]] UnattendedFrames unattendedFrames() const override;
+  [[nodiscard]] std::vector<Application> applications() const override;
   [[nodiscard]] std::optional<InboxInfo> findInbox(std::string_view source, std::string_view messageId) const override;
   [[nodiscard]] std::optional<InboundFrame> inboxFrame(std::string_view source,
                                                        std::string_view messageId) const override;

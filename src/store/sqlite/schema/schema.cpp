@@ -38,7 +38,7 @@ CREATE TABLE #owners(  -- the processes that have the file open
   opened_at_ms INTEGER NOT NULL,                 -- for people
   deferred_handlers INTEGER NOT NULL DEFAULT 0,  -- how many it has for the inbox; for people
   applications TEXT NOT NULL DEFAULT ''          -- that these give frames to, a line each: types, when it went away or
-                                                 -- 0, why, apart by tabs; for people
+                                                 -- 0, why, and what settles nothing, apart by tabs; for people
 );
 CREATE TABLE #peers(  -- where frames go
   id INTEGER PRIMARY KEY,                          -- what sessions name it by

@@ -143,6 +143,7 @@ _ackbox() {
     'check --inbox') return ;;
     'check --inbox-age') return ;;
     'check --unattended-age') return ;;
+    'check --silent-age') return ;;
     'check --free-disk') return ;;
     'check --log-size') return ;;
     'doctor --prefix') return ;;
@@ -184,7 +185,7 @@ _ackbox() {
       health) words='-h --help --url --json --timeout' ;;
       backup) words='-h --help --json --prefix --busy-timeout --overwrite --no-verify' ;;
       restore) words='-h --help --json --prefix --busy-timeout --identity --dry-run' ;;
-      check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --inbox --inbox-age --unattended-age --free-disk --log-size' ;;
+      check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --inbox --inbox-age --unattended-age --silent-age --free-disk --log-size' ;;
       doctor) words='-h --help --json --prefix --busy-timeout --certificate' ;;
       migrate) words='-h --help --json --prefix --busy-timeout' ;;
       completion) words='-h --help bash zsh fish' ;;
