@@ -11,10 +11,10 @@
 
 #include "ackbox/error.hpp"
 #include "base/hex.hpp"
+#include "base/timestamp.hpp"
 #include "protocol/key_cache.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/text_rules.hpp"
-#include "protocol/timestamp.hpp"
 #include "serve/http/tokens.hpp"
 #include "serve/inbox/event_json.hpp"
 #include "serve/inbox/push_entry.hpp"
@@ -116,7 +116,7 @@ public:
 
   void addHolder(FrameWaits& waits) const {
     waits.holders.emplace(name(),
-                          "the application " + target_->rule.url + " since " + protocol::formatTimestamp(begunAt_));
+                          "the application " + target_->rule.url + " since " + formatTimestamp(begunAt_));
   }
 
 private:
