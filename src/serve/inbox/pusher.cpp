@@ -115,8 +115,7 @@ public:
   }
 
   void addHolder(FrameWaits& waits) const {
-    waits.holders.emplace(name(),
-                          "the application " + target_->rule.url + " since " + formatTimestamp(begunAt_));
+    waits.holders.emplace(name(), "the application " + target_->rule.url + " since " + formatTimestamp(begunAt_));
   }
 
 private:
