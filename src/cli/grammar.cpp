@@ -110,8 +110,8 @@ public:
         ->check(CLI::IsMember({"pending", "sending", "sent", "acked", "failed"}));
   }
   void addPage(CLI::App& command) {
-    command.add_option("--limit", arguments_.limit, "At most so many; 0: all (default 100)")->type_name("COUNT");
-    command.add_option("--after", arguments_.after, "Go on behind this row")->type_name("ROW");
+    command.add_option("--limit", arguments_.limit, "At most this many; 0: all (default 100)")->type_name("COUNT");
+    command.add_option("--after", arguments_.after, "Continue after this row")->type_name("ROW");
   }
   void addIds(CLI::App& command, bool required) {
     CLI::Option* ids = command.add_option("ID", arguments_.ids, "Messages, by their ids")->type_name("");
@@ -166,7 +166,7 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   grammar.command("stats", "Show gauges and totals");
   CLI::App& top = grammar.command("top", "Show figures, rates, peers and sessions, again and again");
   addDuration(top, "--interval", arguments.interval, "The time between two looks (default 2s)");
-  top.add_option("--count", arguments.count, "End after so many looks; 0: never (default; 1 without a terminal)")
+  top.add_option("--count", arguments.count, "End after this many looks; 0: never (default; 1 without a terminal)")
       ->type_name("COUNT");
   grammar.command("peers", "List the peers: whether each is up, down, held, disabled or paused, since when, and why");
   CLI::App& sessions = grammar.command("sessions", "List sessions with work, and where each stands");
@@ -174,7 +174,7 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   sessions.add_flag("--all", arguments.all, "Also sessions without live messages and dead letters");
   grammar.addPage(sessions);
   CLI::App& blocked = grammar.command("blocked", "List sessions that a dead letter stopped, and what waits behind it");
-  blocked.add_option("--limit", arguments.limit, "At most so many; 0: as many as can be, 10000 (default 100)")
+  blocked.add_option("--limit", arguments.limit, "At most this many; 0: the most possible, 10000 (default 100)")
       ->type_name("COUNT")
       ->check(CLI::Range(0, 10'000));
   CLI::App& list = grammar.command("list", "List messages, in the order of their enqueues");
@@ -188,10 +188,11 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   CLI::App& senders = grammar.command(
       "senders", "List the senders of received frames, and what is kept of each against repetition; or one's stores");
   senders.add_option("SOURCE", arguments.source, "List the stores of this sender, by its agent URI")->type_name("");
-  senders.add_option("--limit", arguments.limit, "At most so many; 0: as many as can be, 10000 (default 100)")
+  senders.add_option("--limit", arguments.limit, "At most this many; 0: the most possible, 10000 (default 100)")
       ->type_name("COUNT");
   CLI::App& inbox = grammar.command(
-      "inbox", "List deferred frames: received, and waiting for this agent's deferred handler, or being worked on");
+      "inbox",
+      "List deferred frames: those received, stored and not done yet, such as all that serve gives to applications");
   grammar.addFrames(inbox);
   grammar.addPage(inbox);
   grammar.addFrame(grammar.command("inbox-show", "Show a deferred frame with its data and its last error"));
@@ -216,24 +217,26 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
   enqueue.add_option("--type", arguments.type, "The type of lines that name none")->type_name("TYPE");
   enqueue
       .add_option("--max-pending", arguments.maxPending,
-                  "Refuse frames while so many messages are pending; 0: never (default 1000000)")
+                  "Refuse frames while this many messages are pending; 0: never (default 1000000)")
       ->type_name("COUNT");
   grammar.addDeadLetters(grammar.change(
-      "retry", "Put dead letters back, at the tails of their sessions, with new numbers and no charged attempts"));
-  CLI::App& discard = grammar.change("discard", "Throw dead letters away, for good");
+      "retry", "Send dead letters again: at the tails of their sessions, with new numbers and no charged attempts"));
+  CLI::App& discard = grammar.change("discard", "Delete dead letters, for good");
   grammar.addDeadLetters(discard);
   discard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
   CLI::App& inboxRetry =
-      grammar.change("inbox-retry", "Run deferred frames again now; their charged runs begin again at 0");
+      grammar.change("inbox-retry", "Run deferred frames again now, and set their charged runs back to 0");
   grammar.addFrameIds(inboxRetry);
   grammar.addFrames(inboxRetry);
   inboxRetry.add_flag("--all", arguments.all, "All deferred frames");
   CLI::App& inboxDiscard = grammar.change(
-      "inbox-discard", "Give deferred frames up, for good: their senders get a dead letter. Refused while one runs");
+      "inbox-discard",
+      "Give deferred frames up, for good: their senders get a dead letter. Refused for a frame that is running");
   grammar.addFrameIds(inboxDiscard);
   grammar.addFrames(inboxDiscard);
   inboxDiscard.add_flag("--all", arguments.all, "All deferred frames");
-  inboxDiscard.add_option("--reason", arguments.reason, "The sender's reason, short and stable (default discarded)")
+  inboxDiscard
+      .add_option("--reason", arguments.reason, "The reason that the sender gets, short and stable (default discarded)")
       ->type_name("TEXT");
   inboxDiscard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
   CLI::App& markFailed = grammar.change("mark-failed", "Make pending or sent messages dead letters");
@@ -287,7 +290,7 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
   CLI::App& check = grammar.command(
       "check",
       "Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold "
-      "counts when it is reached; off, or a CRITICAL that is left out, never does");
+      "is reached at its value; off, or a CRITICAL that is left out, is never reached");
   addThreshold(check, "--oldest-age", arguments.oldestAge, kMilliseconds,
                "Age of the oldest pending message (default 10m,1h)");
   addThreshold(check, "--pending", arguments.pendingCount, kCount, "Undelivered messages (default 100000,500000)");
@@ -297,12 +300,13 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
                "Peers that are down, held or disabled (default 1,off)");
   addThreshold(check, "--peers-stopped", arguments.peersStopped, kCount,
                "Those of them that are held or disabled, and wait for a person (default off,1)");
-  addThreshold(check, "--inbox", arguments.inboxCount, kCount, "Deferred frames that wait (default 10000,50000)");
+  addThreshold(check, "--inbox", arguments.inboxCount, kCount,
+               "Deferred frames that wait or run (default 10000,50000)");
   addThreshold(check, "--inbox-age", arguments.inboxAge, kMilliseconds, "Age of the oldest of them (default 1h,1d)");
   addThreshold(check, "--unattended-age", arguments.unattendedAge, kMilliseconds,
-               "How long deferred frames, here or at a peer, have had no application (default 1m,1h)");
+               "For how long deferred frames, here or at a peer, have had no application (default 1m,1h)");
   addThreshold(check, "--silent-age", arguments.silentAge, kMilliseconds,
-               "How long an application has had deferred frames in hand and settled none, from 5m on (default 5m,off)");
+               "For how long an application has had deferred frames in hand and settled none, from 5m on (default 5m,off)");
   addThreshold(check, "--free-disk", arguments.freeDisk, kBytes,
                "Room on the file's disk, wrong when it is less (default 1GiB,200MiB)", true);
   addThreshold(check, "--log-size", arguments.logBytes, kBytes, "Size of the write-ahead log (default 256MiB,1GiB)");
@@ -316,9 +320,10 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
 void addDaemon(CLI::App& app, Arguments& arguments) {
   CLI::App& init = *app.add_subcommand(
       "init",
-      "Make what agents on this machine start with: a configuration, tokens and keys for each; and say what next");
+      "Make a configuration, tokens and keys for agents on this machine, and print the commands that start them");
   init.add_option("NAME", arguments.names, "The agents, each a peer of the others")->required()->type_name("");
-  addPath(init, "--folder", arguments.folder, "Where the files are made (default: this folder)")->type_name("PATH");
+  addPath(init, "--folder", arguments.folder, "Where the files are made (default: the current folder)")
+      ->type_name("PATH");
   init.add_option("--port", arguments.port, "The first agent's port; its inbox has this port plus 10 (default 7070)")
       ->type_name("PORT");
   init.add_flag("--json", arguments.json, "Print the files, one JSON object a line");
@@ -333,9 +338,10 @@ void addDaemon(CLI::App& app, Arguments& arguments) {
   serve.add_option("--set", arguments.settings, "Any field of the configuration: outbox.max_pending=5000")
       ->type_name("FIELD=VALUE")
       ->allow_extra_args(false);
-  serve.add_flag("--check-config", arguments.checkConfig, "Only say what is wrong with the configuration");
+  serve.add_flag("--check-config", arguments.checkConfig,
+                 "Only check the configuration, and say what is wrong with it");
   CLI::App& health = *app.add_subcommand(
-      "health", "Ask a running serve whether it is ready: ends with 0 if it is, with 1 if not or without an answer");
+      "health", "Ask a running serve whether it is ready: exit status 0 if it is, 1 if it is not or does not answer");
   health.add_option("--url", arguments.url, "http://address:port or unix:PATH (default http://127.0.0.1:7070)")
       ->type_name("URL");
   health.add_flag("--json", arguments.json, "Print JSON, one object a line");

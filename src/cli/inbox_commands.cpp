@@ -64,14 +64,15 @@ std::optional<std::string> senderOf(const Arguments& arguments, const OutboxRead
   for (const std::string& source : sources) {
     names += (names.empty() ? "" : ", ") + source;
   }
-  why = sources.empty() ? "no deferred frame has the id " + id + "; it may be handled and gone"
-                        : "frames of several senders have the id " + id + ": say --source, of " + names;
+  why = sources.empty()
+            ? "no deferred frame has the id " + id + "; it was not deferred, or its outcome is no longer kept"
+            : "frames of several senders have the id " + id + ": say --source, of " + names;
   return std::nullopt;
 }
 
 int noFrame(Console& console, const std::string& id, const std::string& source) {
-  return console.fail(kNothing,
-                      "no deferred frame of " + source + " has the id " + id + "; it may be handled and gone");
+  return console.fail(kNothing, "no deferred frame of " + source + " has the id " + id +
+                                    "; it was not deferred, or its outcome is no longer kept");
 }
 
 std::string frameRefusalText(const InboxReceipt& receipt) {
@@ -144,7 +145,7 @@ int reportFrames(Console& console, const char* done, std::uint64_t changed) {
   return changed == 0 ? kNothing : kDone;
 }
 
-constexpr const char* kRunsAgain = "runs again when its turn comes, at the next look of a process with a handler";
+constexpr const char* kRunsAgain = "a process with a handler runs it again when its turn comes";
 constexpr const char* kGivenUp = "given up; its sender gets a dead letter";
 
 }  // namespace
@@ -172,7 +173,7 @@ int inbox(Console& console, const Arguments& arguments) {
   if (after != 0) {
     console.remark("more: --after " + std::to_string(after));
   } else if (shown == 0 && !console.json()) {
-    console.remark("no deferred frame fits");
+    console.remark("no deferred frame matches");
   }
   return shown == 0 ? kNothing : kDone;
 }

@@ -52,7 +52,7 @@ int list(Console& console, const Arguments& arguments) {
   if (after != 0) {
     console.remark("more: --after " + std::to_string(after));
   } else if (shown == 0 && !console.json()) {
-    console.remark("no message fits");
+    console.remark("no message matches");
     remarkUnknownNames(console, reader, arguments);
   }
   return shown == 0 ? kNothing : kDone;

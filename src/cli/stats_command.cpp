@@ -73,7 +73,7 @@ int sessions(Console& console, const Arguments& arguments) {
   if (after != 0) {
     console.remark("more: --after " + std::to_string(after));
   } else if (shown == 0 && !console.json()) {
-    console.remark("no session fits");
+    console.remark("no session matches");
   }
   return shown == 0 ? kNothing : kDone;
 }

@@ -50,7 +50,7 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
   row("received", stats.received,
       countText(stats.duplicates, "duplicate") + ", " + countText(stats.gaps, "gap") + ", " +
           std::to_string(stats.deferred) + " deferred");
-  row("inbox", stats.inbox, "waiting for their handlers");
+  row("inbox", stats.inbox, "deferred frames that wait or run");
   row("refused",
       stats.refusedUnauthenticated + stats.refusedForbidden + stats.refusedAcks + stats.staleEpochs +
           stats.idConflicts + stats.refusedLimits,

@@ -6,14 +6,14 @@ namespace ackbox::cli {
 
 std::string unattendedText(const UnattendedFrames& frames, WallTime now) {
   return (frames.isCut ? "at least " : "") + countText(frames.frames, "frame") +
-         (frames.frames == 1 ? " waits" : " wait") + " for an application; none has taken type " + frames.type +
-         " for " + durationText(now - frames.since.value_or(now)) + " (" +
-         (frames.frames == 1 ? "it waits" : "they wait") + " for " + frames.cause + ")";
+         (frames.frames == 1 ? " waits" : " wait") + " for an application; type " + frames.type + " has had none for " +
+         durationText(now - frames.since.value_or(now)) + " (" + (frames.frames == 1 ? "it waits" : "they wait") +
+         " for " + frames.cause + ")";
 }
 
 std::string unattendedText(const PeerStats& peer, WallTime now) {
   return countText(peer.sent, "message") + (peer.sent == 1 ? " waits" : " wait") + " at peer " + peer.peer +
-         " for an application; none has taken type " + peer.unattendedType + " there for " +
+         " for an application; type " + peer.unattendedType + " has had none there for " +
          durationText(now - peer.unattendedSince.value_or(now));
 }
 

@@ -10,10 +10,10 @@ namespace ackbox::cli {
 
 /// The same words in the tool, on the page and in what monitoring gets. Without a full stop.
 
-/// `2090 frames wait for an application; none has taken type invoice.paid for 4 m (they wait for …)`. There are some.
+/// `2090 frames wait for an application; type invoice.paid has had none for 4 m (they wait for …)`. There are some.
 [[nodiscard]] std::string unattendedText(const UnattendedFrames& frames, WallTime now);
 
-/// `2090 messages wait at peer bob for an application; none has taken type invoice.paid there for 4 m`. There are some.
+/// `2090 messages wait at peer bob for an application; type invoice.paid has had none there for 4 m`. There are some.
 [[nodiscard]] std::string unattendedText(const PeerStats& peer, WallTime now);
 
 /// `the stream of billing for types * has had 64 frames in hand for 12 m and has settled none of them`.

@@ -48,7 +48,8 @@ Decision keep(const Known& known) {
   }
   if (known.inbox->reached) {
     return refuse(Outcome::nack, "inbox-full",
-                  "too many deferred frames of this sender wait at the receiver: DeferredOptions limits them");
+                  "the receiver has no room for more deferred frames of this sender until some are done "
+                  "(DeferredOptions::framesMax, bytesMax)");
   }
   return {.step = Step::keep};
 }

@@ -47,10 +47,9 @@ std::string behindText(const Reason& reason) {
   if (reason.sequence == 0) {
     return "others of its session may go before it, too far ahead to look for";
   }
-  const std::string sequence = std::to_string(reason.sequence);
-  std::string text = "it waits behind " + sequence;
+  std::string text = "it waits behind sequence " + std::to_string(reason.sequence);
   if (reason.retryCount != 0) {
-    text += "; " + sequence + " failed " + times(reason.retryCount);
+    text += ", which failed " + times(reason.retryCount);
     text += reason.detail.empty() ? "" : ", last " + reason.detail;
   }
   return text;
@@ -80,12 +79,12 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
       return std::string("the peer has it and will acknowledge") +
              (isProbed ? "; it is asked again at " : "; its deadline is ") + until;
     case BlockReason::peerUnattended:
-      return "at the peer it waits for an application: none takes frames of type " + reason.detail + " there since " +
-             formatTimestamp(reason.since) + ", " + agoText(reason.since, now);
+      return "it waits for an application at the peer, where type " + reason.detail + " has had none " +
+             agoText(reason.since, now) + ", since " + formatTimestamp(reason.since);
     case BlockReason::inFlight:
       return processText(reason) + " is sending it";
     case BlockReason::ownerDead:
-      return processText(reason) + " died with it or its session in flight; the next look of a live one puts it back";
+      return processText(reason) + " died with it or its session in flight; a running process will put it back";
     case BlockReason::expired:
       return "it expired at " + until + " and fails when its turn comes";
     case BlockReason::pastHorizon:
@@ -138,14 +137,13 @@ std::string inboxClause(const Reason& reason, const std::string& subject, WallTi
     case BlockReason::behind:
       return behindText(reason);
     case BlockReason::running:
-      return processText(reason) + " has " + subject + " in hand since " + formatTimestamp(reason.since);
+      return processText(reason) + " has had " + subject + " in hand since " + formatTimestamp(reason.since);
     case BlockReason::applicationAway:
-      return subject + " waits since " + formatTimestamp(reason.since) + ", " + agoText(reason.since, now) + ", for " +
-             reason.detail;
+      return subject + " has waited " + agoText(reason.since, now) + ", since " +
+             formatTimestamp(reason.since) + ", for " + reason.detail;
     case BlockReason::ownerDead:
       return processText(reason) + " died with " + subject + " in hand" +
-             "; a live one with a deferred handler runs it again at "
-             "its next look, without a charge";
+             "; a running process with a deferred handler will run it again, without a charge";
     case BlockReason::backoff:
       return subject + " runs again " + countdown(reason.until, now) + ", at " + until + quoted(reason.detail);
     case BlockReason::noDeferredHandler:
@@ -153,7 +151,7 @@ std::string inboxClause(const Reason& reason, const std::string& subject, WallTi
     case BlockReason::handled:
       return "its handler acknowledged it, and the result is kept until " + until;
     case BlockReason::refused:
-      return "it was refused with " + reason.detail + ", which is kept until " + until;
+      return "it was refused (" + reason.detail + "), and this outcome is kept until " + until;
     case BlockReason::ackEventsWait:
       return "ACK events to its sender, peer " + reason.detail +
              ", wait in the outbox: " + std::to_string(reason.sequence);
@@ -218,7 +216,7 @@ std::string manager::sentenceOf(const InboxExplanation& explanation, WallTime no
     separator = "; ";
     if (reason.hindrance == BlockReason::behind) {
       // What follows is about the first of its session.
-      subject = std::to_string(reason.sequence);
+      subject = "sequence " + std::to_string(reason.sequence);
     }
   }
   return sentence + '.';

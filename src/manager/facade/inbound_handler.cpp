@@ -237,8 +237,12 @@ private:
       return;
     }
     core_->log().write(LogLevel::warning, "sender-at-limit",
-                       "a frame was put off, because its sender is at a limit: raise InboundOptions::limits, or forget "
-                       "what is not needed any more",
+                       event.limit == InboundLimit::inbox
+                           ? "a frame was put off, because the inbox has no room for more frames of its sender until "
+                             "some are done: see why they wait (ackbox inbox), or raise DeferredOptions::framesMax or "
+                             "bytesMax"
+                           : "a frame was put off, because its sender is at a limit: raise InboundOptions::limits, or "
+                             "delete what is not needed any more (ackbox forget)",
                        {{"agent", event.source}, {"limit", toString(event.limit)}});
     calling([&] { options_.onLimit(event); }, static_cast<bool>(options_.onLimit));
   }

@@ -157,7 +157,7 @@ void EventLog::peerHolds(const SentEvent& event) {
   if (event.unattendedSince && isNewAbsence(event.peer, *event.unattendedSince)) {
     log_.write(
         LogLevel::warning, "peer-unattended",
-        "peer '" + event.peer + "' has received a message, and has no application that takes it; it is asked again",
+        "peer '" + event.peer + "' has received a message and has no application for it; the message waits there",
         {{"peer", event.peer},
          {"since", at(*event.unattendedSince)},
          {"message", event.messageId},

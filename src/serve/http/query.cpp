@@ -91,7 +91,7 @@ bool Query::flag(std::string_view name) {
 
 void Query::finish() const {
   if (!parameters_.empty()) {
-    throw InvalidRequest("there is no parameter '" + parameters_.front().first + "' of this operation");
+    throw InvalidRequest("this operation has no parameter '" + parameters_.front().first + "'");
   }
 }
 

@@ -258,8 +258,7 @@ void Pusher::addWaits(FrameWaits& waits) const {
 }
 
 void Pusher::reportGone(const Target& target, const std::string& type) const {
-  report(LogLevel::warning, "application-away",
-         "the application does not take frames; they are pushed again, and nothing is charged to them",
+  report(LogLevel::warning, "application-away", "the application does not take frames; they wait and are posted again",
          {LogField{"url", target.rule.url}, LogField{"type", type}, LogField{"cause", target.entry.cause()}});
 }
 

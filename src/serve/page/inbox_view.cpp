@@ -21,11 +21,11 @@ Html inboxView(const View& view, const InboxList& list) {
   html.raw("<h1>Inbox</h1>\n<div data-live=\"list\">\n");
   if (list.page.frames.empty()) {
     html.add(emptyNote("No inbound frame waits.",
-                       "With <code>inbox</code> in the daemon's configuration, what peers send is shown here until an "
-                       "application has taken it."));
+                       "With <code>inbox</code> in the daemon's configuration, frames from peers are shown here until "
+                       "an application is done with them."));
   } else {
     html.raw("<p class=\"lead\"><strong>").number(list.waiting).text(list.waiting == 1 ? " frame" : " frames");
-    html.raw("</strong> accepted and not done, in the order of their acceptance.</p>\n");
+    html.raw("</strong> received and not done yet, the oldest first.</p>\n");
     CardTable table("Inbound frames", {"Frame", "State", "Sender and session", "Accepted", "#Runs", "Why"}, true);
     for (InboxInfo frame : list.page.frames) {
       list.waits.complete(frame);

@@ -119,7 +119,7 @@ TEST_CASE("P10: the sentence has the numbers: who blocks, how often it failed, s
   CHECK(explanation.reasons[0].detail == "503");
   CHECK(explanation.sentence ==
         "Message waiting, sequence 2 of session s to peer default, is PENDING: no run is under way in this process; it "
-        "waits behind 1; 1 failed 3 times, last 503.");
+        "waits behind sequence 1, which failed 3 times, last 503.");
 
   box.sender->setScript([](const SendRequest&) {
     SendReport report;

@@ -367,7 +367,7 @@ TEST_CASE("P13: the answer to a deferred frame, and the file, say that its appli
   const OutboxReader reader(*bob.manager);
   const auto frame = [&] { return *reader.explainInbox("urn:agent:alice", "s-1"); };
   bob.until([&] { return frame().frame.state == InboxState::unattended; }, std::chrono::milliseconds(10));
-  CHECK(frame().sentence.find("is UNATTENDED: it waits since ") != std::string::npos);
+  CHECK(frame().sentence.find("is UNATTENDED: it has waited for ") != std::string::npos);
   CHECK(frame().sentence.find(", for a stream.") != std::string::npos);
   CHECK(reader.unattendedFrames().frames == 1);
   {
@@ -376,7 +376,7 @@ TEST_CASE("P13: the answer to a deferred frame, and the file, say that its appli
   }
   CHECK_FALSE(bob.ask({outbound("s", 1)}).at("results")[0].contains("unattendedms"));
   bob.until([&] { return frame().frame.state == InboxState::running; }, std::chrono::milliseconds(10));
-  CHECK(frame().sentence.find(" has it in hand since ") != std::string::npos);
+  CHECK(frame().sentence.find(" has had it in hand since ") != std::string::npos);
   gate.open();
   bob.untilEmpty();
   CHECK(reader.verify().clean());
@@ -1533,7 +1533,8 @@ TEST_CASE("an operator's discard ends a frame as a term to its sender; not while
   CHECK(behind.reasons[0].hindrance == BlockReason::behind);
   CHECK(behind.reasons[0].sequence == 1);
   CHECK(behind.reasons[1].hindrance == BlockReason::backoff);
-  CHECK(behind.sentence.find("it waits behind 1; 1 failed once, last stuck; 1 runs again in ") != std::string::npos);
+  CHECK(behind.sentence.find("it waits behind sequence 1, which failed once, last stuck; sequence 1 runs again in ") !=
+        std::string::npos);
   const InboxExplanation busy = *reader.explainInbox("urn:agent:alice", "busy-1");
   REQUIRE(busy.reasons.size() == 1);
   CHECK(busy.reasons[0].hindrance == BlockReason::running);

@@ -365,7 +365,8 @@ TEST_CASE(
 
   facts.inbox = LimitCheck{InboundLimit::inbox};
   checkRefusal(request.decide("u", 1, 0, facts), Outcome::nack, "inbox-full",
-               "too many deferred frames of this sender wait at the receiver: DeferredOptions limits them");
+               "the receiver has no room for more deferred frames of this sender until some are done "
+               "(DeferredOptions::framesMax, bytesMax)");
   CHECK(request.decide("u", 2, 1, takenByHandler()).result.held);
 }
 

@@ -237,7 +237,7 @@ TEST_CASE(
   peer.figures.unattendedSince = now - std::chrono::minutes(4);
   peer.figures.unattendedType = "invoice.paid";
   CHECK(health().text ==
-        "1 message waits at peer bob for an application; none has taken type invoice.paid there for 4 m.");
+        "1 message waits at peer bob for an application; type invoice.paid has had none there for 4 m.");
   reception.unattended = {.frames = 2'090,
                           .oldestAt = now - std::chrono::hours(1),
                           .since = now - std::chrono::minutes(4),
@@ -246,7 +246,7 @@ TEST_CASE(
   CHECK(health().level == "warning");
   CHECK(health().view == "inbox");
   CHECK(health().text ==
-        "2090 frames wait for an application; none has taken type order.placed for 4 m (they wait for a stream for its "
+        "2090 frames wait for an application; type order.placed has had none for 4 m (they wait for a stream for its "
         "type to be opened).");
   reception.unattended.isCut = true;
   CHECK(health().text.starts_with("At least 2090 frames wait for an application; "));

@@ -78,7 +78,7 @@ TEST_CASE("Parameters that are wrong or unknown are refused") {
   Query query = Query::parse("wait=soon&all=yes&peeer=bob").value();
   CHECK_THROWS_AS(static_cast<void>(query.duration("wait")), InvalidRequest);
   CHECK_THROWS_AS(static_cast<void>(query.flag("all")), InvalidRequest);
-  CHECK_THROWS_WITH_AS(query.finish(), "there is no parameter 'peeer' of this operation", InvalidRequest);
+  CHECK_THROWS_WITH_AS(query.finish(), "this operation has no parameter 'peeer'", InvalidRequest);
 }
 
 }  // namespace ackbox::serve::router_test

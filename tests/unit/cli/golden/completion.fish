@@ -13,7 +13,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from top' -l json -d 'Print JSON, 
 complete -c ackbox -n '__fish_seen_subcommand_from top' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from top' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from top' -l interval -d 'The time between two looks (default 2s)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from top' -l count -d 'End after so many looks; 0: never (default; 1 without a terminal)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from top' -l count -d 'End after this many looks; 0: never (default; 1 without a terminal)' -x
 complete -c ackbox -n __fish_use_subcommand -a peers -d 'List the peers: whether each is up, down, held, disabled or paused, since when, and why'
 complete -c ackbox -n '__fish_seen_subcommand_from peers' -F
 complete -c ackbox -n '__fish_seen_subcommand_from peers' -l help -d 'Print this help'
@@ -28,15 +28,15 @@ complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l prefix -d 'The p
 complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l peer -d 'Sessions of this peer' -x
 complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l all -d 'Also sessions without live messages and dead letters'
-complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l limit -d 'At most so many; 0: all (default 100)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l after -d 'Go on behind this row' -x
+complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l limit -d 'At most this many; 0: all (default 100)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from sessions' -l after -d 'Continue after this row' -x
 complete -c ackbox -n __fish_use_subcommand -a blocked -d 'List sessions that a dead letter stopped, and what waits behind it'
 complete -c ackbox -n '__fish_seen_subcommand_from blocked' -F
 complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l limit -d 'At most so many; 0: as many as can be, 10000 (default 100)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l limit -d 'At most this many; 0: the most possible, 10000 (default 100)' -x
 complete -c ackbox -n __fish_use_subcommand -a list -d 'List messages, in the order of their enqueues'
 complete -c ackbox -n '__fish_seen_subcommand_from list' -F
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l help -d 'Print this help'
@@ -47,8 +47,8 @@ complete -c ackbox -n '__fish_seen_subcommand_from list' -l state -d 'Only those
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l peer -d 'Messages of this peer' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l session -d 'Messages of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l type -d 'Messages of this type' -x
-complete -c ackbox -n '__fish_seen_subcommand_from list' -l limit -d 'At most so many; 0: all (default 100)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from list' -l after -d 'Go on behind this row' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l limit -d 'At most this many; 0: all (default 100)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l after -d 'Continue after this row' -x
 complete -c ackbox -n __fish_use_subcommand -a show -d 'Show a message with its data'
 complete -c ackbox -n '__fish_seen_subcommand_from show' -F
 complete -c ackbox -n '__fish_seen_subcommand_from show' -l help -d 'Print this help'
@@ -73,8 +73,8 @@ complete -c ackbox -n '__fish_seen_subcommand_from senders' -l help -d 'Print th
 complete -c ackbox -n '__fish_seen_subcommand_from senders' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from senders' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from senders' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from senders' -l limit -d 'At most so many; 0: as many as can be, 10000 (default 100)' -x
-complete -c ackbox -n __fish_use_subcommand -a inbox -d 'List deferred frames: received, and waiting for this agent'\''s deferred handler, or being worked on'
+complete -c ackbox -n '__fish_seen_subcommand_from senders' -l limit -d 'At most this many; 0: the most possible, 10000 (default 100)' -x
+complete -c ackbox -n __fish_use_subcommand -a inbox -d 'List deferred frames: those received, stored and not done yet, such as all that serve gives to applications'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -F
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l json -d 'Print JSON, one object a line'
@@ -83,8 +83,8 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l busy-timeout -d 'Ho
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l source -d 'Frames of this sender, by its agent URI' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l session -d 'Frames of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff'
-complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l limit -d 'At most so many; 0: all (default 100)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l after -d 'Go on behind this row' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l limit -d 'At most this many; 0: all (default 100)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l after -d 'Continue after this row' -x
 complete -c ackbox -n __fish_use_subcommand -a inbox-show -d 'Show a deferred frame with its data and its last error'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-show' -F
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-show' -l help -d 'Print this help'
@@ -120,8 +120,8 @@ complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l input -d 'Where t
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l peer -d 'The peer of lines that name none (default "default")' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l session -d 'The session of lines that name none (default "default")' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l type -d 'The type of lines that name none' -x
-complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l max-pending -d 'Refuse frames while so many messages are pending; 0: never (default 1000000)' -x
-complete -c ackbox -n __fish_use_subcommand -a retry -d 'Put dead letters back, at the tails of their sessions, with new numbers and no charged attempts'
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l max-pending -d 'Refuse frames while this many messages are pending; 0: never (default 1000000)' -x
+complete -c ackbox -n __fish_use_subcommand -a retry -d 'Send dead letters again: at the tails of their sessions, with new numbers and no charged attempts'
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -F
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l json -d 'Print JSON, one object a line'
@@ -135,7 +135,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from retry' -l reason -d 'Dead let
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l older-than -d 'Dead letters that failed at least so long ago' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l all -d 'All dead letters'
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l dry-run -d 'Only say how many the filter chooses'
-complete -c ackbox -n __fish_use_subcommand -a discard -d 'Throw dead letters away, for good'
+complete -c ackbox -n __fish_use_subcommand -a discard -d 'Delete dead letters, for good'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -F
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l json -d 'Print JSON, one object a line'
@@ -150,7 +150,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from discard' -l older-than -d 'De
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l all -d 'All dead letters'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l dry-run -d 'Only say how many the filter chooses'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l yes -d 'Really discard all that the filter chooses'
-complete -c ackbox -n __fish_use_subcommand -a inbox-retry -d 'Run deferred frames again now; their charged runs begin again at 0'
+complete -c ackbox -n __fish_use_subcommand -a inbox-retry -d 'Run deferred frames again now, and set their charged runs back to 0'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -F
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l json -d 'Print JSON, one object a line'
@@ -161,7 +161,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l source -d 'Fr
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l session -d 'Frames of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l all -d 'All deferred frames'
-complete -c ackbox -n __fish_use_subcommand -a inbox-discard -d 'Give deferred frames up, for good: their senders get a dead letter. Refused while one runs'
+complete -c ackbox -n __fish_use_subcommand -a inbox-discard -d 'Give deferred frames up, for good: their senders get a dead letter. Refused for a frame that is running'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -F
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l json -d 'Print JSON, one object a line'
@@ -172,7 +172,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l source -d '
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l session -d 'Frames of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l all -d 'All deferred frames'
-complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l reason -d 'The sender'\''s reason, short and stable (default discarded)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l reason -d 'The reason that the sender gets, short and stable (default discarded)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l yes -d 'Really discard all that the filter chooses'
 complete -c ackbox -n __fish_use_subcommand -a mark-failed -d 'Make pending or sent messages dead letters'
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -F
@@ -228,9 +228,9 @@ complete -c ackbox -n '__fish_seen_subcommand_from repair' -l prefix -d 'The pre
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l dry-run -d 'Only say what would be mended'
-complete -c ackbox -n __fish_use_subcommand -a init -d 'Make what agents on this machine start with: a configuration, tokens and keys for each; and say what next'
+complete -c ackbox -n __fish_use_subcommand -a init -d 'Make a configuration, tokens and keys for agents on this machine, and print the commands that start them'
 complete -c ackbox -n '__fish_seen_subcommand_from init' -l help -d 'Print this help'
-complete -c ackbox -n '__fish_seen_subcommand_from init' -l folder -d 'Where the files are made (default: this folder)' -rF
+complete -c ackbox -n '__fish_seen_subcommand_from init' -l folder -d 'Where the files are made (default: the current folder)' -rF
 complete -c ackbox -n '__fish_seen_subcommand_from init' -l port -d 'The first agent'\''s port; its inbox has this port plus 10 (default 7070)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from init' -l json -d 'Print the files, one JSON object a line'
 complete -c ackbox -n __fish_use_subcommand -a serve -d 'Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
@@ -239,8 +239,8 @@ complete -c ackbox -n '__fish_seen_subcommand_from serve' -l help -d 'Print this
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -l config -d 'A configuration file, see docs/serve.md' -rF
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -l listen -d 'unix:PATH, or an address and a port (default 127.0.0.1:7070)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -l set -d 'Any field of the configuration: outbox.max_pending=5000' -x
-complete -c ackbox -n '__fish_seen_subcommand_from serve' -l check-config -d 'Only say what is wrong with the configuration'
-complete -c ackbox -n __fish_use_subcommand -a health -d 'Ask a running serve whether it is ready: ends with 0 if it is, with 1 if not or without an answer'
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l check-config -d 'Only check the configuration, and say what is wrong with it'
+complete -c ackbox -n __fish_use_subcommand -a health -d 'Ask a running serve whether it is ready: exit status 0 if it is, 1 if it is not or does not answer'
 complete -c ackbox -n '__fish_seen_subcommand_from health' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from health' -l url -d 'http://address:port or unix:PATH (default http://127.0.0.1:7070)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from health' -l json -d 'Print JSON, one object a line'
@@ -261,7 +261,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from restore' -l prefix -d 'The pr
 complete -c ackbox -n '__fish_seen_subcommand_from restore' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from restore' -l identity -d 'Of an outbox that sends: new if it was sending after the backup was taken, keep if nothing was enqueued or sent since' -x -a 'new keep'
 complete -c ackbox -n '__fish_seen_subcommand_from restore' -l dry-run -d 'Only say what would be done'
-complete -c ackbox -n __fish_use_subcommand -a check -d 'Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold counts when it is reached; off, or a CRITICAL that is left out, never does'
+complete -c ackbox -n __fish_use_subcommand -a check -d 'Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold is reached at its value; off, or a CRITICAL that is left out, is never reached'
 complete -c ackbox -n '__fish_seen_subcommand_from check' -F
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l json -d 'Print JSON, one object a line'
@@ -273,7 +273,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from check' -l pending-bytes -d 'T
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l failed -d 'Dead letters (default 1,off)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-away -d 'Peers that are down, held or disabled (default 1,off)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-stopped -d 'Those of them that are held or disabled, and wait for a person (default off,1)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox -d 'Deferred frames that wait (default 10000,50000)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox -d 'Deferred frames that wait or run (default 10000,50000)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox-age -d 'Age of the oldest of them (default 1h,1d)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l unattended-age -d 'How long deferred frames, here or at a peer, have had no application (default 1m,1h)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l silent-age -d 'How long an application has had deferred frames in hand and settled none, from 5m on (default 5m,off)' -x

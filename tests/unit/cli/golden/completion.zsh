@@ -12,15 +12,15 @@ _ackbox() {
     'explain:Say why a message is not moving'
     'verify:Check every invariant of the file'
     'senders:List the senders of received frames, and what is kept of each against repetition; or one'\''s stores'
-    'inbox:List deferred frames\: received, and waiting for this agent'\''s deferred handler, or being worked on'
+    'inbox:List deferred frames\: those received, stored and not done yet, such as all that serve gives to applications'
     'inbox-show:Show a deferred frame with its data and its last error'
     'inbox-explain:Say why a deferred frame is not done'
     'export:Write messages as JSON lines (proto/export.md), which enqueue reads back'
     'enqueue:Store frames from JSON lines\: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
-    'retry:Put dead letters back, at the tails of their sessions, with new numbers and no charged attempts'
-    'discard:Throw dead letters away, for good'
-    'inbox-retry:Run deferred frames again now; their charged runs begin again at 0'
-    'inbox-discard:Give deferred frames up, for good\: their senders get a dead letter. Refused while one runs'
+    'retry:Send dead letters again\: at the tails of their sessions, with new numbers and no charged attempts'
+    'discard:Delete dead letters, for good'
+    'inbox-retry:Run deferred frames again now, and set their charged runs back to 0'
+    'inbox-discard:Give deferred frames up, for good\: their senders get a dead letter. Refused for a frame that is running'
     'mark-failed:Make pending or sent messages dead letters'
     'pause:Stop sending to a peer, or one session of it, until resume'
     'resume:Go on sending to a peer or a session; a peer that is away is asked at once'
@@ -28,12 +28,12 @@ _ackbox() {
     'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
     'forget:Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
     'repair:Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
-    'init:Make what agents on this machine start with\: a configuration, tokens and keys for each; and say what next'
+    'init:Make a configuration, tokens and keys for agents on this machine, and print the commands that start them'
     'serve:Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
-    'health:Ask a running serve whether it is ready\: ends with 0 if it is, with 1 if not or without an answer'
+    'health:Ask a running serve whether it is ready\: exit status 0 if it is, 1 if it is not or does not answer'
     'backup:Copy the file as it is at one instant, beside running agents'
     'restore:Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
-    'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold counts when it is reached; off, or a CRITICAL that is left out, never does'
+    'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold is reached at its value; off, or a CRITICAL that is left out, is never reached'
     'doctor:Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do'
     'migrate:Bring the tables to this release'\''s version; version 1 is the only one so far'
     'completion:Print a completion script for a shell'
@@ -64,7 +64,7 @@ _ackbox() {
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--interval[The time between two looks (default 2s)]:DURATION:' \
-        '--count[End after so many looks; 0\: never (default; 1 without a terminal)]:COUNT:' ;;
+        '--count[End after this many looks; 0\: never (default; 1 without a terminal)]:COUNT:' ;;
     peers)
       _arguments \
         '-h[Print this help]' \
@@ -83,8 +83,8 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--peer[Sessions of this peer]:NAME:' \
         '--all[Also sessions without live messages and dead letters]' \
-        '--limit[At most so many; 0\: all (default 100)]:COUNT:' \
-        '--after[Go on behind this row]:ROW:' ;;
+        '--limit[At most this many; 0\: all (default 100)]:COUNT:' \
+        '--after[Continue after this row]:ROW:' ;;
     blocked)
       _arguments \
         '-h[Print this help]' \
@@ -93,7 +93,7 @@ _ackbox() {
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
-        '--limit[At most so many; 0\: as many as can be, 10000 (default 100)]:COUNT:' ;;
+        '--limit[At most this many; 0\: the most possible, 10000 (default 100)]:COUNT:' ;;
     list)
       _arguments \
         '-h[Print this help]' \
@@ -106,8 +106,8 @@ _ackbox() {
         '--peer[Messages of this peer]:NAME:' \
         '--session[Messages of this session]:NAME:' \
         '--type[Messages of this type]:TYPE:' \
-        '--limit[At most so many; 0\: all (default 100)]:COUNT:' \
-        '--after[Go on behind this row]:ROW:' ;;
+        '--limit[At most this many; 0\: all (default 100)]:COUNT:' \
+        '--after[Continue after this row]:ROW:' ;;
     show)
       _arguments \
         '-h[Print this help]' \
@@ -143,7 +143,7 @@ _ackbox() {
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         ':SOURCE:' \
-        '--limit[At most so many; 0\: as many as can be, 10000 (default 100)]:COUNT:' ;;
+        '--limit[At most this many; 0\: the most possible, 10000 (default 100)]:COUNT:' ;;
     inbox)
       _arguments \
         '-h[Print this help]' \
@@ -155,8 +155,8 @@ _ackbox() {
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
         '--state[Only those in this state]:STATE:(waiting unattended behind running backoff)' \
-        '--limit[At most so many; 0\: all (default 100)]:COUNT:' \
-        '--after[Go on behind this row]:ROW:' ;;
+        '--limit[At most this many; 0\: all (default 100)]:COUNT:' \
+        '--after[Continue after this row]:ROW:' ;;
     inbox-show)
       _arguments \
         '-h[Print this help]' \
@@ -202,7 +202,7 @@ _ackbox() {
         '--peer[The peer of lines that name none (default "default")]:NAME:' \
         '--session[The session of lines that name none (default "default")]:NAME:' \
         '--type[The type of lines that name none]:TYPE:' \
-        '--max-pending[Refuse frames while so many messages are pending; 0\: never (default 1000000)]:COUNT:' ;;
+        '--max-pending[Refuse frames while this many messages are pending; 0\: never (default 1000000)]:COUNT:' ;;
     retry)
       _arguments \
         '-h[Print this help]' \
@@ -266,7 +266,7 @@ _ackbox() {
         '--session[Frames of this session]:NAME:' \
         '--state[Only those in this state]:STATE:(waiting unattended behind running backoff)' \
         '--all[All deferred frames]' \
-        '--reason[The sender'\''s reason, short and stable (default discarded)]:TEXT:' \
+        '--reason[The reason that the sender gets, short and stable (default discarded)]:TEXT:' \
         '--yes[Really discard all that the filter chooses]' ;;
     mark-failed)
       _arguments \
@@ -348,7 +348,7 @@ _ackbox() {
         '-h[Print this help]' \
         '--help[Print this help]' \
         '*:NAME:' \
-        '--folder[Where the files are made (default\: this folder)]:PATH:_files' \
+        '--folder[Where the files are made (default\: the current folder)]:PATH:_files' \
         '--port[The first agent'\''s port; its inbox has this port plus 10 (default 7070)]:PORT:' \
         '--json[Print the files, one JSON object a line]' ;;
     serve)
@@ -359,7 +359,7 @@ _ackbox() {
         '--config[A configuration file, see docs/serve.md]:PATH:_files' \
         '--listen[unix\:PATH, or an address and a port (default 127.0.0.1\:7070)]:ADDRESS:' \
         '--set[Any field of the configuration\: outbox.max_pending=5000]:FIELD=VALUE:' \
-        '--check-config[Only say what is wrong with the configuration]' ;;
+        '--check-config[Only check the configuration, and say what is wrong with it]' ;;
     health)
       _arguments \
         '-h[Print this help]' \
@@ -403,7 +403,7 @@ _ackbox() {
         '--failed[Dead letters (default 1,off)]:WARNING,CRITICAL:' \
         '--peers-away[Peers that are down, held or disabled (default 1,off)]:WARNING,CRITICAL:' \
         '--peers-stopped[Those of them that are held or disabled, and wait for a person (default off,1)]:WARNING,CRITICAL:' \
-        '--inbox[Deferred frames that wait (default 10000,50000)]:WARNING,CRITICAL:' \
+        '--inbox[Deferred frames that wait or run (default 10000,50000)]:WARNING,CRITICAL:' \
         '--inbox-age[Age of the oldest of them (default 1h,1d)]:WARNING,CRITICAL:' \
         '--unattended-age[How long deferred frames, here or at a peer, have had no application (default 1m,1h)]:WARNING,CRITICAL:' \
         '--silent-age[How long an application has had deferred frames in hand and settled none, from 5m on (default 5m,off)]:WARNING,CRITICAL:' \
