@@ -12,8 +12,8 @@ std::string unattendedText(const UnattendedFrames& frames, WallTime now) {
 }
 
 std::string unattendedText(const PeerStats& peer, WallTime now) {
-  return countText(peer.sent, "message") + (peer.sent == 1 ? " waits" : " wait") + " at peer " + peer.peer +
-         " for an application; type " + peer.unattendedType + " has had none there for " +
+  return "peer " + peer.peer + " has deferred " + countText(peer.sent, "message") +
+         ", and has had no application for type " + peer.unattendedType + " for " +
          durationText(now - peer.unattendedSince.value_or(now));
 }
 

@@ -13,7 +13,7 @@ namespace ackbox::cli {
 /// `2090 frames wait for an application; type invoice.paid has had none for 4 m (they wait for …)`. There are some.
 [[nodiscard]] std::string unattendedText(const UnattendedFrames& frames, WallTime now);
 
-/// `2090 messages wait at peer bob for an application; type invoice.paid has had none there for 4 m`. There are some.
+/// `peer bob has deferred 2090 messages, and has had no application for type invoice.paid for 4 m`. There are some.
 [[nodiscard]] std::string unattendedText(const PeerStats& peer, WallTime now);
 
 /// `the stream of billing for types * has had 64 frames in hand for 12 m and has settled none of them`.

@@ -50,7 +50,7 @@ Html deadLettersView(const View& view, const DeadLetterOverview& overview) {
   if (overview.failed == 0 && overview.groups.empty()) {
     return html
         .add(emptyNote("There are no dead letters.",
-                       "A message that is given up comes here, with the reason, until you retry or discard it."))
+                       "A message that is given up is listed here, with the reason, until you retry or discard it."))
         .raw("</div>\n");
   }
   html.raw("<p class=\"lead\"><strong>").number(overview.failed);
@@ -58,7 +58,7 @@ Html deadLettersView(const View& view, const DeadLetterOverview& overview) {
       .raw("</strong>, grouped by reason, peer and type.");
   if (isCut) {
     html.raw(" The groups are of the newest ").number(overview.looked);
-    html.raw("; Retry and Discard take all of a group, also those behind.");
+    html.raw("; Retry and Discard act on whole groups, also on older dead letters.");
   }
   html.raw("</p>\n");
   CardTable table("Groups of dead letters", {"Reason", "Peer and type", "#Count", "Failed", "Last error", "Actions"},

@@ -83,7 +83,7 @@ std::optional<HealthSentence> sentenceOfUnattended(const std::vector<records::Pe
   }
   for (const records::PeerFigures& peer : peers) {
     if (peer.figures.unattendedSince) {
-      return HealthSentence{"warning", cli::unattendedText(peer.figures, now) + ".", "messages?state=sent"};
+      return HealthSentence{"warning", upperFirst(cli::unattendedText(peer.figures, now)) + ".", "messages?state=sent"};
     }
   }
   if (!reception.unwantedTypes.empty()) {

@@ -59,7 +59,7 @@ Html messagesView(const View& view, const MessageList& list) {
   html.raw("<h1>Messages</h1>\n").add(filters(view, list)).raw("<div data-live=\"list\">\n");
   if (list.page.messages.empty()) {
     html.add(list.page.next != 0
-                 ? emptyNote("None of these fits.", "A page looks at 10,000 messages: go on to the next.")
+                 ? emptyNote("None of these messages matches.", "A page reads 10,000 messages: go on to the next.")
              : !list.isFirst    ? emptyNote("No further message fits.", "The list ends here.")
              : isFiltered(list) ? emptyNote("No message fits.", "Choose another state, peer or session.")
                                 : emptyNote("The outbox is empty.",
@@ -82,7 +82,7 @@ Html messagesView(const View& view, const MessageList& list) {
     }
     html.add(table.html());
     if (list.isShort) {
-      html.raw("<p>A page looks at 10,000 messages. More that fit may be on the next one.</p>\n");
+      html.raw("<p>A page reads 10,000 messages. More that match may be on the next one.</p>\n");
     }
   }
   return html.add(pager(view, addressOf(list), list.page.next, list.isFirst)).raw("</div>\n");

@@ -24,7 +24,7 @@ Html rate(Markup label, Markup name, std::uint64_t total) {
   Html html;
   html.raw("<div class=\"rate\"><span class=\"label\">").raw(label).raw("</span><span class=\"value\"><b data-rate=\"");
   html.raw(name).raw("\">–</b><span class=\"unit\"> / s</span></span><span class=\"total\"><span data-figure=\"");
-  return html.raw(name).raw("\">").number(total).raw("</span> in all</span></div>\n");
+  return html.raw(name).raw("\">").number(total).raw("</span> total</span></div>\n");
 }
 
 Html oldest(const View& view, const Stats& stats) {
@@ -43,9 +43,8 @@ Html oldest(const View& view, const Stats& stats) {
 Html firstSteps(const View& view, const std::vector<records::PeerFigures>& peers) {
   Html html;
   if (peers.empty()) {
-    html.raw(
-        "<section class=\"start\"><h2>Name a peer</h2>\n<p>This outbox knows nobody to send to. Put this into the ");
-    html.raw("daemon's configuration, and start it again:</p>\n");
+    html.raw("<section class=\"start\"><h2>Name a peer</h2>\n<p>This outbox has no peer to send to. Add this to the ");
+    html.raw("daemon's configuration, and restart it:</p>\n");
     html.add(command("snippet", R"("peers": [{"name": "bob", "url": "https://address/inbox"}])"));
     return html.raw("</section>\n");
   }

@@ -64,7 +64,7 @@ Html sessionsView(const View& view, const SessionList& list) {
   }
   if (list.page.sessions.empty()) {
     html.add(list.page.next != 0
-                 ? emptyNote("None of these has messages.", "A page looks at 10,000 sessions: go on to the next.")
+                 ? emptyNote("None of these sessions has messages.", "A page reads 10,000 sessions: go on to the next.")
                  : emptyNote("Nothing waits in any session.",
                              "A session is shown while it has messages that wait, or dead "
                              "letters."));

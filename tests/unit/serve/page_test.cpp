@@ -236,8 +236,7 @@ TEST_CASE(
   peer.figures.sent = 1;
   peer.figures.unattendedSince = now - std::chrono::minutes(4);
   peer.figures.unattendedType = "invoice.paid";
-  CHECK(health().text ==
-        "1 message waits at peer bob for an application; type invoice.paid has had none there for 4 m.");
+  CHECK(health().text == "Peer bob has deferred 1 message, and has had no application for type invoice.paid for 4 m.");
   reception.unattended = {.frames = 2'090,
                           .oldestAt = now - std::chrono::hours(1),
                           .since = now - std::chrono::minutes(4),
