@@ -87,9 +87,9 @@ public:
 /// it must be short (no network, no waiting). An exception is a `notNow`; what it wrote is undone.
 using FrameHandler = std::function<HandlerResult(const InboundFrame& frame, InboundTransaction& transaction)>;
 
-/// Works on one frame that was deferred; see `DeferredFrame`, which it may keep and answer later from anywhere. Runs on
-/// `DeferredOptions::executor`: one frame of a session at a time, in order, several sessions at once. An exception is a
-/// failed run.
+/// Works on one frame that was deferred. Include `ackbox/deferred_frame.hpp` to write one: it has `DeferredFrame`,
+/// which the handler may keep and answer later from anywhere. Runs on `DeferredOptions::executor`: one frame of a
+/// session at a time, in order, several sessions at once. An exception is a failed run.
 using DeferredHandler = std::function<void(DeferredFrame frame)>;
 
 }  // namespace ackbox

@@ -26,7 +26,8 @@ class DeferredDemand;
 class TraceHooks;
 
 /// Types of deferred frames with places of their own. Whatever holds up these frames, such as an application that is
-/// away, holds up no others, except those behind them in their sessions.
+/// away, holds up no others, except those behind them in their sessions. But they count in `DeferredOptions::framesMax`
+/// and `bytesMax` with all others: once they fill their sender's share, its further frames of any pool are put off.
 struct DeferredPool {
   /// Each a type, or the beginning of types with `*` behind it. At least one.
   std::vector<std::string> types = {};
