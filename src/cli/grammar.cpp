@@ -305,8 +305,9 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
   addThreshold(check, "--inbox-age", arguments.inboxAge, kMilliseconds, "Age of the oldest of them (default 1h,1d)");
   addThreshold(check, "--unattended-age", arguments.unattendedAge, kMilliseconds,
                "For how long deferred frames, here or at a peer, have had no application (default 1m,1h)");
-  addThreshold(check, "--silent-age", arguments.silentAge, kMilliseconds,
-               "For how long an application has had deferred frames in hand and settled none, from 5m on (default 5m,off)");
+  addThreshold(
+      check, "--silent-age", arguments.silentAge, kMilliseconds,
+      "For how long an application has had deferred frames in hand and settled none, from 5m on (default 5m,off)");
   addThreshold(check, "--free-disk", arguments.freeDisk, kBytes,
                "Room on the file's disk, wrong when it is less (default 1GiB,200MiB)", true);
   addThreshold(check, "--log-size", arguments.logBytes, kBytes, "Size of the write-ahead log (default 256MiB,1GiB)");

@@ -139,8 +139,8 @@ std::string inboxClause(const Reason& reason, const std::string& subject, WallTi
     case BlockReason::running:
       return processText(reason) + " has had " + subject + " in hand since " + formatTimestamp(reason.since);
     case BlockReason::applicationAway:
-      return subject + " has waited " + agoText(reason.since, now) + ", since " +
-             formatTimestamp(reason.since) + ", for " + reason.detail;
+      return subject + " has waited " + agoText(reason.since, now) + ", since " + formatTimestamp(reason.since) +
+             ", for " + reason.detail;
     case BlockReason::ownerDead:
       return processText(reason) + " died with " + subject + " in hand" +
              "; a running process with a deferred handler will run it again, without a charge";

@@ -275,8 +275,8 @@ complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-away -d 'Peer
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-stopped -d 'Those of them that are held or disabled, and wait for a person (default off,1)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox -d 'Deferred frames that wait or run (default 10000,50000)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox-age -d 'Age of the oldest of them (default 1h,1d)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from check' -l unattended-age -d 'How long deferred frames, here or at a peer, have had no application (default 1m,1h)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from check' -l silent-age -d 'How long an application has had deferred frames in hand and settled none, from 5m on (default 5m,off)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l unattended-age -d 'For how long deferred frames, here or at a peer, have had no application (default 1m,1h)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l silent-age -d 'For how long an application has had deferred frames in hand and settled none, from 5m on (default 5m,off)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l free-disk -d 'Room on the file'\''s disk, wrong when it is less (default 1GiB,200MiB)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l log-size -d 'Size of the write-ahead log (default 256MiB,1GiB)' -x
 complete -c ackbox -n __fish_use_subcommand -a doctor -d 'Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do'

@@ -405,8 +405,8 @@ _ackbox() {
         '--peers-stopped[Those of them that are held or disabled, and wait for a person (default off,1)]:WARNING,CRITICAL:' \
         '--inbox[Deferred frames that wait or run (default 10000,50000)]:WARNING,CRITICAL:' \
         '--inbox-age[Age of the oldest of them (default 1h,1d)]:WARNING,CRITICAL:' \
-        '--unattended-age[How long deferred frames, here or at a peer, have had no application (default 1m,1h)]:WARNING,CRITICAL:' \
-        '--silent-age[How long an application has had deferred frames in hand and settled none, from 5m on (default 5m,off)]:WARNING,CRITICAL:' \
+        '--unattended-age[For how long deferred frames, here or at a peer, have had no application (default 1m,1h)]:WARNING,CRITICAL:' \
+        '--silent-age[For how long an application has had deferred frames in hand and settled none, from 5m on (default 5m,off)]:WARNING,CRITICAL:' \
         '--free-disk[Room on the file'\''s disk, wrong when it is less (default 1GiB,200MiB)]:WARNING,CRITICAL:' \
         '--log-size[Size of the write-ahead log (default 256MiB,1GiB)]:WARNING,CRITICAL:' ;;
     doctor)
