@@ -1,22 +1,29 @@
-"""Goal: what is promised holds for applications in three languages whose processes, and whose daemons, SIGKILL ends or
-SIGSTOP halts at any instant: each message that was enqueued takes effect once, in its session's order.
+"""Goal: what is promised holds for applications in Python, TypeScript and C++ whose processes, and whose daemons, SIGKILL
+ends or SIGSTOP holds at any instant: each message that was enqueued takes effect once, in its session's order.
 
-Method: two real `ackbox serve` send to each other. A Python application has a stream at bob, a TypeScript one has a stream
-at alice, and bob posts to one in C++; each writes a row and the mark in one transaction. Threads enqueue through the
-Python client on both sides, while a seeded loop kills one of the five processes and starts it again, or halts one for up
-to PAUSE seconds. In the end the tables of effects are compared with what was enqueued, and one more message must still be
-acknowledged. The time from the last kill to the last effect is printed.
+Method: two real `ackbox serve` send to each other. A Python application takes alice's messages at bob from a stream, a
+TypeScript one bob's at alice, and to a C++ one bob posts others of alice's; each writes a row and the mark in one
+transaction. Threads enqueue through the Python client on both sides, while a seeded loop kills one of the five processes
+after the other and starts it again, or stops it: for less than half a second, for longer than a request may take, or,
+one in twenty, for longer than the Python client waits for a sign of life. Two stand still at a time, others are killed
+meanwhile. In the end the tables of effects are compared with what was enqueued, no outbox and no inbox may have anything
+left, and one more message to each application must still be acknowledged.
 
-    kill_test.py PROGRAM SOURCE_DIR CPP_APPLICATION [--kills N] [--pauses N] [--pause SECONDS] [--seed N] [--careless]
+    kill_test.py PROGRAM SOURCE_DIR CPP_APPLICATION
+                 [--kills N] [--pauses N] [--drained-within SECONDS] [--seed N] [--careless]
 
-With --careless the applications apply without marks, and it passes when that is found for each. The default is 20 kills
-and 4 pauses times ACKBOX_TEST_SCALE; the long form is --kills 500 --pauses 200 --pause 5.
+It prints how long after the last kill or pause nothing is left; --drained-within makes more than that a failure. With
+--careless the applications, which alone are disturbed then, apply without marks; it ends once the comparison has found a
+repetition at each of them, and fails if it does not. The default is 20 kills and 10 pauses, times ACKBOX_TEST_SCALE; the
+long form is --kills 500 --pauses 200 --drained-within 5.
 """
 
 import argparse
 import collections
+import contextlib
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -27,35 +34,47 @@ import time
 
 import stage
 
-SESSIONS = ["", "a", "b", "c"]
+# What a request between the daemons may take, and a post to an application.
+REQUEST_SECONDS = 1
+SHORT, MIDDLE, LONG = (0.02, 0.5), (REQUEST_SECONDS + 0.2, REQUEST_SECONDS + 2), (31, 35)
+NAMES = ["python", "typescript", "cpp"]
+# So many stand still at a time.
+STOPPED_MOST = 2
+# So many messages may wait for an application: what is measured is the way back from a kill, not the way through a heap.
+WAITING_MOST = 64
 
 
 class Application:
     """A process that receives, and the ledger that it writes."""
 
-    def __init__(self, command, file, log, environment=None):
-        self._command = command
-        self._file = file
-        self._log = log
+    def __init__(self, name, folder, command, environment=None):
+        """In `command`, None stands for the file of the ledger."""
+        self.name = name
+        self._file = os.path.join(folder, name + "_effects.db")
+        self._command = [self._file if argument is None else argument for argument in command]
+        self._log = os.path.join(folder, name + ".log")
         self._environment = environment
         self._process = None
 
     def start(self):
         with open(self._log, "ab") as log:
             self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                             env=self._environment)
+                                             env=self._environment, start_new_session=True)
+
+    def send(self, number):
+        """To its children as well: the TypeScript application's database is one."""
+        os.killpg(self._process.pid, number)
 
     def end(self):
         ended = self._process.poll()
-        self._process.kill()
-        self._process.wait()
+        self.close()
         if ended is not None:
             raise AssertionError("the application ended by itself, see %s:\n%s" % (self._log, open(self._log).read()))
 
-    def pause(self, seconds):
-        self._process.send_signal(signal.SIGSTOP)
-        time.sleep(seconds)
-        self._process.send_signal(signal.SIGCONT)
+    def close(self):
+        if self._process.returncode is None:
+            self.send(signal.SIGKILL)
+            self._process.wait()
 
     def effects(self):
         return self._query("SELECT session, n FROM effects ORDER BY rowid")
@@ -77,37 +96,37 @@ class Application:
 
 
 class Feeder(threading.Thread):
-    """Enqueues to `peer`, one message after the other, until it is stopped. While the application is behind by more than
-    `BACKLOG`, it waits, so that a long run drains in the end as fast as a short one."""
+    """Enqueues for `application` to `peer`, one message after the other, until it is stopped."""
 
-    BACKLOG = 100
-
-    def __init__(self, client, peer, message_type, application, prefix=""):
+    def __init__(self, client, peer, application):
         super().__init__(daemon=True)
         self.sessions = [session and prefix + session for session in SESSIONS]
         self._client = client
         self._peer = peer
-        self._type = message_type
-        self._application = application
+        self.application = application
         self._stopped = threading.Event()
-        self.counts = collections.Counter()
+        self.counts = dict.fromkeys(["", application.name + "-a", application.name + "-b", application.name + "-c"], 0)
         self.duplicates = 0
         self.error = None
 
     def run(self):
         try:
             while not self._stopped.wait(0.002):
-                if self.expected() - self._application.effect_count() > self.BACKLOG:
-                    continue
-                for session in self.sessions:
-                    n = self.counts[session] + 1
-                    result = self._client.enqueue(self._peer, self._type, {"n": n}, session=session)
-                    if session and result.sequence not in (0, n):
-                        raise AssertionError("message %d of session %s has number %d" % (n, session, result.sequence))
-                    self.counts[session] = n
-                    self.duplicates += result.status == "duplicate"
+                while self.expected() - self.application.effect_count() > WAITING_MOST:
+                    if self._stopped.wait(0.05):
+                        return
+                for session in self.counts:
+                    self.duplicates += self.feed(session).status == "duplicate"
         except BaseException as error:
             self.error = error
+
+    def feed(self, session):
+        n = self.counts[session] + 1
+        result = self._client.enqueue(self._peer, "for." + self.application.name, {"n": n}, session=session)
+        if session and result.sequence not in (0, n):
+            raise AssertionError("message %d of session %s has number %d" % (n, session, result.sequence))
+        self.counts[session] = n
+        return result
 
     def stop(self):
         self._stopped.set()
@@ -115,143 +134,186 @@ class Feeder(threading.Thread):
         if self.error is not None:
             raise self.error
 
+    def state_of_another(self):
+        """What becomes of one more message."""
+        return self._client.message(self.feed(max(self.counts)).id, wait=stage.PATIENCE_SECONDS)["state"]
+
     def expected(self):
         return sum(self.counts.values())
 
+    def judge(self):
+        """What is wrong with the effects; empty: nothing."""
+        problems = []
+        by_session = collections.defaultdict(list)
+        for session, n in self.application.effects():
+            by_session[session].append(n)
+        for session, count in self.counts.items():
+            found, wanted = by_session.pop(session, []), list(range(1, count + 1))
+            if (found if session else sorted(found)) == wanted:
+                continue
+            lost = set(wanted) - set(found)
+            twice = [n for n, count in collections.Counter(found).items() if count > 1]
+            problems.append("%s, session '%s': %d of %d effects; lost %s; more than once %s%s" % (
+                self.application.name, session, len(found), len(wanted), sorted(lost)[:5], twice[:5],
+                "" if lost or twice else "; out of order"))
+        if by_session:
+            problems.append("%s: effects of unknown sessions %s" % (self.application.name, list(by_session)))
+        return problems
 
-def judge(name, feeder, effects):
-    """What is wrong with the effects; empty: nothing."""
+    def has_found_repetition(self):
+        return any("more than once [" in problem and "more than once []" not in problem for problem in self.judge())
+
+
+class Disturber:
+    """Kills and stops `victims`, by name, one after the other."""
+
+    def __init__(self, victims, chance):
+        self._victims = victims
+        self._chance = chance
+        self._stopped_until = {}
+        self.done = collections.Counter()
+
+    def run(self, kills, pauses, is_enough):
+        steps = [None] * kills + [self._chance.choice([SHORT, MIDDLE]) for _ in range(pauses - pauses // 20)]
+        self._chance.shuffle(steps)
+        for _ in range(pauses // 20):
+            # Not at the end: a peer that was away for so long is asked again after half a minute.
+            steps.insert(self._chance.randrange(len(steps) * 3 // 4 + 1), LONG)
+        for pause in steps:
+            self._wait(self._chance.uniform(0.02, 0.5))
+            while pause and len(self._stopped_until) == STOPPED_MOST:
+                self._wait(0.05)
+            name = self._chance.choice(sorted(set(self._victims) - set(self._stopped_until)))
+            if pause:
+                self._victims[name].send(signal.SIGSTOP)
+                self._stopped_until[name] = time.monotonic() + self._chance.uniform(*pause)
+            else:
+                self._victims[name].end()
+                self._victims[name].start()
+            self.done[("stopped " if pause else "killed ") + name] += 1
+            if is_enough():
+                break
+        while self._stopped_until:
+            self._wait(0.05)
+
+    def _wait(self, seconds):
+        time.sleep(seconds)
+        for name, until in list(self._stopped_until.items()):
+            if until <= time.monotonic():
+                self._victims[name].send(signal.SIGCONT)
+                del self._stopped_until[name]
+
+
+def start_applications(options, folder, pair, port, stack):
+    tests = os.path.join(options.source, "tests", "clients")
+    subprocess.run([os.path.join(tests, "install_typescript"), options.source, folder], check=True)
+    for name in ("kill_application.mjs", "sqlite_bridge.mjs"):
+        shutil.copy(os.path.join(tests, name), folder)
+    careless = ["careless"] if options.careless else []
+    environment = {**os.environ, "PYTHONPATH": os.path.join(options.source, "clients", "python")}
+    script = os.path.join(tests, "kill_application.py")
+    applications = [
+        Application("python", folder, [sys.executable, script, pair.bob.url, None] + careless, environment),
+        Application("typescript", folder,
+                    ["node", os.path.join(folder, "kill_application.mjs"), pair.alice.url, None] + careless),
+        Application("cpp", folder, [options.application, str(port), None] + careless),
+    ]
+    for application in applications:
+        application.start()
+        stack.callback(application.close)
+    return applications
+
+
+def is_drained(clients, feeders):
+    """Whether every message has taken effect, and both daemons know it."""
+    if any(feeder.application.effect_count() < feeder.expected() for feeder in feeders):
+        return False
+    stats = [client.stats() for client in clients]
+    return not any(stat[what] for stat in stats for what in ("pending", "sending", "sent", "inbox"))
+
+
+def drain(options, pair, clients, feeders, since):
+    """Waits until nothing is left, and sends one more message to each application; returns what is wrong."""
     problems = []
-    by_session = collections.defaultdict(list)
-    for session, n in effects:
-        by_session[session].append(n)
-    for session in feeder.sessions:
-        found, wanted = by_session.pop(session, []), list(range(1, feeder.counts[session] + 1))
-        if (found if session else sorted(found)) == wanted:
-            continue
-        lost = set(wanted) - set(found)
-        twice = [n for n, count in collections.Counter(found).items() if count > 1]
-        problems.append("%s, session '%s': %d of %d effects; lost %s; more than once %s%s" % (
-            name, session, len(found), len(wanted), sorted(lost)[:5], twice[:5],
-            "" if lost or twice else "; out of order"))
-    if by_session:
-        problems.append("%s: effects of unknown sessions %s" % (name, list(by_session)))
+    try:
+        stage.wait_until(lambda: is_drained(clients, feeders), "every message takes effect and is acknowledged")
+        seconds = time.monotonic() - since
+        print("drained %.1f s after the last kill or pause" % seconds)
+        if seconds > options.drained_within:
+            problems.append("that is more than %g s" % options.drained_within)
+        for feeder in feeders:
+            state = feeder.state_of_another()
+            if state != "acked":
+                problems.append("another message for %s is %s" % (feeder.application.name, state))
+    except AssertionError as error:
+        problems.append(str(error))
+        for daemon in pair.daemons:
+            command = [options.program, "inbox", daemon.file, "--json"]
+            waiting = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout
+            problems.append("the inbox of %s has\n%s" % (daemon.name, waiting[:2000]))
+    return problems
+
+
+def run(options, folder, stack):
+    """What is wrong; empty: nothing."""
+    sys.path.insert(0, os.path.join(options.source, "clients", "python"))
+    import ackbox
+
+    port = stage.free_port()
+    inbox = {"pull": ["for.python"], "deliver": [{
+        "types": "for.cpp", "url": "http://127.0.0.1:%d/" % port, "timeout": "%ds" % REQUEST_SECONDS}]}
+    pair = stack.enter_context(stage.Pair(options.program, folder, inbox={"bob": inbox},
+                                          outbox={"request_timeout": "%ds" % REQUEST_SECONDS}))
+    applications = start_applications(options, folder, pair, port, stack)
+    clients = [ackbox.Client(daemon.url, retry_for=stage.PATIENCE_SECONDS) for daemon in pair.daemons]
+    feeders = [Feeder(*way) for way in zip([clients[0], clients[1], clients[0]], ["bob", "alice", "bob"], applications)]
+    for feeder in feeders:
+        feeder.start()
+    victims = {victim.name: victim for victim in (applications if options.careless else applications + pair.daemons)}
+    disturber = Disturber(victims, random.Random(options.seed))
+    disturber.run(options.kills, options.pauses, lambda: any(feeder.error for feeder in feeders) or (
+        options.careless and all(feeder.has_found_repetition() for feeder in feeders)))
+    last = time.monotonic()
+    for feeder in feeders:
+        feeder.stop()
+    print(", ".join("%s %d" % entry for entry in sorted(disturber.done.items())))
+    if options.careless:
+        return [feeder.application.name + " is careless, and was not found" for feeder in feeders
+                if not feeder.has_found_repetition()]
+    problems = drain(options, pair, clients, feeders, last)
+    for feeder in feeders:
+        feeder.application.end()
+        problems += feeder.judge()
+    for client in clients:
+        client.close()
+    print("effects: %s; enqueues whose answer was lost: %d" % (
+        ", ".join("%s %d" % (feeder.application.name, feeder.expected()) for feeder in feeders),
+        sum(feeder.duplicates for feeder in feeders)))
     return problems
 
 
 def main():
     parser = argparse.ArgumentParser()
+    scale = float(os.environ.get("ACKBOX_TEST_SCALE", "1"))
     parser.add_argument("program")
     parser.add_argument("source")
-    parser.add_argument("cpp_application")
-    scale = float(os.environ.get("ACKBOX_TEST_SCALE", "1"))
+    parser.add_argument("application")
     parser.add_argument("--kills", type=int, default=int(20 * scale))
-    parser.add_argument("--pauses", type=int, default=int(4 * scale))
-    parser.add_argument("--pause", type=float, default=0.5)
+    parser.add_argument("--pauses", type=int, default=int(10 * scale))
+    parser.add_argument("--drained-within", type=float, default=float("inf"))
     parser.add_argument("--seed", type=int, default=int(os.environ.get("ACKBOX_TEST_SEED", time.time_ns() % 1000000)))
     parser.add_argument("--careless", action="store_true")
     options = parser.parse_args()
-    careless = ["careless"] if options.careless else []
-    pauses = 0 if options.careless else options.pauses
-    print("seed %d, %d kills, %d pauses" % (options.seed, options.kills, pauses), flush=True)
-    chance = random.Random(options.seed)
-    tests = os.path.join(options.source, "tests", "clients")
-    python_client = os.path.join(options.source, "clients", "python")
-    sys.path.insert(0, python_client)
-    import ackbox
-
+    print("seed %d, %d kills, %d pauses" % (options.seed, options.kills, options.pauses), flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([os.path.join(tests, "install_typescript"), options.source, folder], check=True)
-        for name in ("kill_application.mjs", "sqlite_bridge.mjs"):
-            with open(os.path.join(tests, name), "rb") as source, open(os.path.join(folder, name), "wb") as target:
-                target.write(source.read())
-        port = stage.free_port()
-        inbox = {"bob": {"pull": ["fed", "last"], "deliver": [{"types": "pushed", "url": "http://127.0.0.1:%d/" % port}]}}
-        with stage.Pair(options.program, folder, inbox=inbox) as pair:
-            file = os.path.join(folder, "python_effects.db")
-            python = Application(
-                [sys.executable, os.path.join(tests, "kill_application.py"), pair.bob.url, file] + careless, file,
-                os.path.join(folder, "python.log"), {**os.environ, "PYTHONPATH": python_client})
-            file = os.path.join(folder, "typescript_effects.db")
-            typescript = Application(
-                ["node", os.path.join(folder, "kill_application.mjs"), pair.alice.url, file] + careless, file,
-                os.path.join(folder, "typescript.log"))
-            file = os.path.join(folder, "cpp_effects.db")
-            cpp = Application([options.cpp_application, str(port), file] + careless, file, os.path.join(folder, "cpp.log"))
-            names, applications = ["python", "typescript", "cpp"], [python, typescript, cpp]
-            for application in applications:
-                application.start()
-            clients = [ackbox.Client(daemon.url, retry_for=stage.PATIENCE_SECONDS) for daemon in pair.daemons]
-            clients.append(ackbox.Client(pair.alice.url, retry_for=stage.PATIENCE_SECONDS))
-            feeders = [Feeder(clients[0], "bob", "fed", python), Feeder(clients[1], "alice", "fed", typescript),
-                       Feeder(clients[2], "bob", "pushed", cpp, "pushed-")]
-            for feeder in feeders:
-                feeder.start()
-            victims = {"alice": pair.alice, "bob": pair.bob, **dict(zip(names, applications))}
-            kills = collections.Counter()
-            hardships = ["kill"] * options.kills + ["pause"] * pauses
-            chance.shuffle(hardships)
-            for count, hardship in enumerate(hardships):
-                time.sleep(chance.uniform(0.02, 0.5))
-                name = chance.choice(names if careless else sorted(victims))
-                if hardship == "pause":
-                    victims[name].pause(chance.uniform(0.02, options.pause))
-                else:
-                    victims[name].end()
-                    victims[name].start()
-                kills[name] += 1
-                if count % 100 == 99:
-                    print("%d of %d" % (count + 1, len(hardships)), flush=True)
-                if any(feeder.error for feeder in feeders):
-                    break
-            for feeder in feeders:
-                feeder.stop()
-            ended = time.monotonic()
-            pairs = list(zip(names, feeders, applications))
-            problems = []
-            try:
-                stage.wait_until(
-                    lambda: all(application.effect_count() >= feeder.expected() for _, feeder, application in pairs),
-                    "every message takes effect")
-                print("drained %.1f s after the last of them" % (time.monotonic() - ended), flush=True)
-                sent = clients[0].enqueue("bob", "last", {"n": feeders[0].counts["a"] + 1}, session="a")
-                feeders[0].counts["a"] += 1
-                state = clients[0].message(sent.id, wait=stage.PATIENCE_SECONDS)["state"]
-                if state != "acked":
-                    problems.append("the last message is " + state)
-            except AssertionError as error:
-                problems.append(str(error))
-                for daemon in pair.daemons:
-                    command = [options.program, "inbox", daemon.file, "--json"]
-                    waiting = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout
-                    problems.append("the inbox of %s has\n%s" % (daemon.name, waiting[:2000]))
-            for application in applications:
-                application.end()
-            for name, feeder, application in pairs:
-                problems += judge(name, feeder, application.effects())
-            for client in clients:
-                client.close()
-            print("kills and pauses: %s; effects: %s; enqueues whose answer was lost: %d" % (
-                ", ".join("%s %d" % entry for entry in sorted(kills.items())),
-                ", ".join("%s %d" % (name, feeder.expected()) for name, feeder, _ in pairs),
-                sum(feeder.duplicates for feeder in feeders)))
-            if careless:
-                found = {name: problem for name in names for problem in problems
-                         if problem.startswith(name) and "once [" in problem and "once []" not in problem}
-                for problem in found.values():
-                    print("found: " + problem)
-                for name in names:
-                    if name not in found:
-                        print("FAILED: the careless application %s was not found" % name)
-                return 0 if len(found) == len(names) else 1
-            if problems:
-                for problem in problems:
-                    print("FAILED: " + problem)
-                for name in ("python.log", "typescript.log", "cpp.log", "alice.log", "bob.log"):
-                    with open(os.path.join(folder, name), errors="replace") as log:
-                        print("---- the end of %s\n%s" % (name, log.read()[-3000:]))
-                return 1
-    return 0
+        with contextlib.ExitStack() as stack:
+            problems = run(options, folder, stack)
+        for problem in problems:
+            print("FAILED: " + problem)
+        for name in NAMES + ["alice", "bob"] if problems else []:
+            with open(os.path.join(folder, name + ".log"), errors="replace") as log:
+                print("---- the end of %s.log\n%s" % (name, log.read()[-3000:]))
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

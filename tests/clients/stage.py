@@ -57,8 +57,11 @@ class Daemon:
             if time.monotonic() > end:
                 raise RuntimeError("the daemon does not start: see " + self._log.name)
 
-    def end(self, number=signal.SIGKILL):
+    def send(self, number):
         self._process.send_signal(number)
+
+    def end(self, number=signal.SIGKILL):
+        self.send(number)
         self._process.stdout.read()
         status = self._process.wait()
         self._process.stdout.close()
@@ -77,9 +80,9 @@ class Daemon:
 
 class Pair:
     """alice and bob, keys shared. `inbox` of each: what is merged into its section. `partner`: (name, port of its inbox) of
-    an agent that each of the two has as its peer, instead of the other one."""
+    an agent that each of the two has as its peer, instead of the other one. `outbox`: this section of both."""
 
-    def __init__(self, program, folder, alice_unix=False, inbox=None, partner=None):
+    def __init__(self, program, folder, alice_unix=False, inbox=None, partner=None, outbox=None):
         ports = [free_port(), free_port()]
         self.inboxes = ["http://127.0.0.1:%d/inbox" % port for port in ports]
         self.key = os.path.join(folder, "key")
@@ -95,6 +98,7 @@ class Pair:
                 "agent": "urn:agent:" + name,
                 "peers": [{"name": other, "url": "http://127.0.0.1:%d/inbox" % other_port,
                            "agent": "urn:agent:" + other, "secrets_file": self.key}],
+                "outbox": outbox or {},
                 "inbox": {"listen": "127.0.0.1:%d" % ports[index], "path": "/inbox",
                           "peers": [{"agents": ["urn:agent:" + other], "secrets_file": self.key}],
                           **(inbox or {}).get(name, {"pull": ["*"]})},
