@@ -78,7 +78,7 @@ export class Frame extends Event {
     }
 }
 /** The lines of one open stream; it ends when the stream does, however. */
-async function* lines(response, isAlive) {
+async function* lines(response, signal, isAlive) {
     if (!response.body) {
         return;
     }
@@ -86,6 +86,12 @@ async function* lines(response, isAlive) {
     // In parts, so that a long line is put together once.
     let parts = [];
     const reader = response.body.getReader();
+    // The signal of fetch does not end each read: one whose connection was lost before may wait for ever.
+    const end = () => void reader.cancel().catch(() => undefined);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) {
+        end();
+    }
     for (;;) {
         let chunk;
         try {
@@ -130,7 +136,7 @@ export async function* frames(daemon, target, signal) {
                 wish = wishedPause(response);
             }
             else if (response) {
-                for await (const line of lines(response, isAlive)) {
+                for await (const line of lines(response, lease.signal, isAlive)) {
                     failures = 0;
                     if (signal.aborted) {
                         break;

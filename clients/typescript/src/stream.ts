@@ -92,7 +92,7 @@ export class Frame extends Event {
 }
 
 /** The lines of one open stream; it ends when the stream does, however. */
-async function* lines(response: Response, isAlive: () => void): AsyncGenerator<string> {
+async function* lines(response: Response, signal: AbortSignal, isAlive: () => void): AsyncGenerator<string> {
   if (!response.body) {
     return;
   }
@@ -100,6 +100,12 @@ async function* lines(response: Response, isAlive: () => void): AsyncGenerator<s
   // In parts, so that a long line is put together once.
   let parts: string[] = [];
   const reader = response.body.getReader();
+  // The signal of fetch does not end each read: one whose connection was lost before may wait for ever.
+  const end = (): void => void reader.cancel().catch(() => undefined);
+  signal.addEventListener('abort', end);
+  if (signal.aborted) {
+    end();
+  }
   for (;;) {
     let chunk;
     try {
@@ -143,7 +149,7 @@ export async function* frames(daemon: Daemon, target: string, signal: AbortSigna
       if (response instanceof ProblemError) {
         wish = wishedPause(response);
       } else if (response) {
-        for await (const line of lines(response, isAlive)) {
+        for await (const line of lines(response, lease.signal, isAlive)) {
           failures = 0;
           if (signal.aborted) {
             break;
