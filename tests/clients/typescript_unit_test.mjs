@@ -292,6 +292,25 @@ test('a frame whose settlement does not arrive ends its stream', () =>
     assert.deepEqual(requests.map((request) => request.method), ['GET', 'POST', 'POST', 'POST', 'POST', 'GET']);
   }));
 
+test('a stream whose reads do not end with its signal is given up all the same, and another is opened', async (context) => {
+  let streams = 0;
+  context.mock.method(globalThis, 'fetch', async (url) => {
+    if (!String(url).includes('/stream')) {
+      throw new TypeError('fetch failed');
+    }
+    streams += 1;
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(frameLine())) });
+    return new Response(body, { status: 200 });
+  });
+  const client = new ackbox.Client('http://127.0.0.1:1');
+  for await (const frame of client.receive()) {
+    if (streams === 2) {
+      break;
+    }
+    assert.equal(await frame.ack(), false);
+  }
+});
+
 test('close and an aborted signal end a receiver', async () => {
   await withScript([], {}, async (client) => {
     const next = client.receive().next();
