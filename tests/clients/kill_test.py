@@ -100,7 +100,6 @@ class Feeder(threading.Thread):
 
     def __init__(self, client, peer, application):
         super().__init__(daemon=True)
-        self.sessions = [session and prefix + session for session in SESSIONS]
         self._client = client
         self._peer = peer
         self.application = application

@@ -67,11 +67,6 @@ class Daemon:
         self._process.stdout.close()
         return status
 
-    def pause(self, seconds):
-        self._process.send_signal(signal.SIGSTOP)
-        time.sleep(seconds)
-        self._process.send_signal(signal.SIGCONT)
-
     def close(self):
         if self._process is not None and self._process.poll() is None:
             self.end()
