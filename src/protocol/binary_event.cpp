@@ -44,7 +44,7 @@ std::string percentDecoded(std::string_view value) {
   for (std::size_t at = 0; at < value.size(); ++at) {
     const std::optional<char> byte = value[at] == '%' ? percentAt(value, at) : std::nullopt;
     text.push_back(byte.value_or(value[at]));
-    at += byte ? 2 : 0;
+    at += byte ? 2U : 0U;
   }
   return text;
 }

@@ -50,8 +50,8 @@ std::optional<std::vector<Signature>> split(std::string_view list) {
   return signatures;
 }
 
-bool isWithinTolerance(std::uint64_t seconds, WallTime now) {
-  const WallTime then{std::chrono::seconds(static_cast<std::int64_t>(seconds))};
+bool isWithinTolerance(std::uint64_t sentAt, WallTime now) {
+  const WallTime then{std::chrono::seconds(static_cast<std::int64_t>(sentAt))};
   const auto apart = std::chrono::floor<std::chrono::seconds>(now) - std::chrono::floor<std::chrono::seconds>(then);
   return apart <= kSignatureTolerance && apart >= -kSignatureTolerance;
 }

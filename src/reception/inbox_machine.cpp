@@ -136,7 +136,7 @@ void InboxMachine::placeFreed(const Turn& turn) {
   }
   if (const auto place = pool.wishes.find(turn.wish); place != pool.wishes.end() && place->second.inHand > 0) {
     --place->second.inHand;
-    place->second.own -= turn.isOwn && place->second.own > 0 ? 1 : 0;
+    place->second.own -= turn.isOwn && place->second.own > 0 ? 1U : 0U;
   }
 }
 
