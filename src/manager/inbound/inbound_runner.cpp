@@ -241,6 +241,8 @@ void InboundRunner::close() {
   awaitQuiet();
   freeRows();
   if (pool_) {
+    // It may be set for a run's deadline, minutes away, and the threads end after it. No arm comes behind this.
+    boost::asio::post(strand_, [this] { alarm_->cancel(); });
     pool_->join();
   }
 }
