@@ -220,13 +220,11 @@ void InboundRunner::arm() {
   }
   armedFor_ = wake;
   boost::asio::post(strand_, [self = shared_from_this(), wake] {
-    if (self->alarm_) {
-      self->alarm_->set(wake, [weak = self->weak_from_this()] {
-        if (const auto awake = weak.lock()) {
-          awake->onWake();
-        }
-      });
-    }
+    self->alarm_->set(wake, [weak = self->weak_from_this()] {
+      if (const auto awake = weak.lock()) {
+        awake->onWake();
+      }
+    });
   });
 }
 

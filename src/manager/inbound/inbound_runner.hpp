@@ -216,7 +216,7 @@ private:
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
 
   // Used on strand_ only.
-  std::unique_ptr<Alarm> alarm_;
+  const std::unique_ptr<Alarm> alarm_;
 
   Mutex mutex_;
   ConditionVariable changed_;

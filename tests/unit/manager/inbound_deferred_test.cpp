@@ -14,7 +14,9 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/prefer.hpp>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -61,6 +63,39 @@ HandlerResult write(InboundTransaction& transaction, const std::string& data) {
   insert.exec();
   return HandlerResult::ack("{\"done\":true}");
 }
+
+/// The machine's time, with alarms that never ring and are work of their executor until they are cancelled: as long as
+/// one is set, threads of that executor do not end.
+class SilentAlarms final : public Clock {
+public:
+  [[nodiscard]] SteadyTime steadyNow() const override { return system_->steadyNow(); }
+  [[nodiscard]] WallTime wallNow() const override { return system_->wallNow(); }
+  [[nodiscard]] std::unique_ptr<Alarm> makeAlarm(const boost::asio::any_io_executor& executor) override {
+    return std::make_unique<Silent>(executor, set_);
+  }
+  void awaitSet() const { set_->wait(false); }
+
+private:
+  class Silent final : public Alarm {
+  public:
+    Silent(boost::asio::any_io_executor executor, std::shared_ptr<std::atomic<bool>> set)
+        : executor_(std::move(executor)), set_(std::move(set)) {}
+    void set(SteadyTime /*deadline*/, std::function<void()> /*wake*/) override {
+      work_ = boost::asio::prefer(executor_, boost::asio::execution::outstanding_work.tracked);
+      set_->store(true);
+      set_->notify_all();
+    }
+    void cancel() override { work_ = {}; }
+
+  private:
+    const boost::asio::any_io_executor executor_;
+    const std::shared_ptr<std::atomic<bool>> set_;
+    boost::asio::any_io_executor work_;
+  };
+
+  const std::shared_ptr<Clock> system_ = systemClock();
+  const std::shared_ptr<std::atomic<bool>> set_ = std::make_shared<std::atomic<bool>>(false);
+};
 
 /// An agent that defers frames of types that begin with `slow`, and writes the others' data into table `effects`.
 struct Receiver {
@@ -686,6 +721,23 @@ TEST_CASE(
   bob.untilEmpty(std::chrono::milliseconds(100));
   CHECK(runs == 2);
   CHECK(looks == 1);
+}
+
+TEST_CASE("P9: closing a handler on threads of its own waits for no alarm, whatever that was set for") {
+  const testing::TempDir folder;
+  const auto clock = std::make_shared<SilentAlarms>();
+  OutboxOptions options;
+  options.clock = clock;
+  OutboxManager manager = OutboxManager::open(folder.file("bob.db"), options);
+  InboundOptions inbound;
+  inbound.allowAnonymous = true;
+  inbound.deferred.handler = Receiver::commitAtOnce;
+  {
+    const InboundHandler handler(
+        manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, inbound);
+    clock->awaitSet();
+  }
+  CHECK(manager.getStats().inbox == 0);
 }
 
 TEST_CASE("a deferred handler that rejects ends its frame, and the session goes on") {
