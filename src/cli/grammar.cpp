@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "ackbox/version.hpp"
-#include "cli/duration.hpp"
+#include "base/duration.hpp"
 #include "cli/examples.hpp"
 
 namespace ackbox::cli {
@@ -330,10 +330,9 @@ void addDaemon(CLI::App& app, Arguments& arguments) {
   init.add_flag("--json", arguments.json, "Print the files, one JSON object a line");
   CLI::App& serve = *app.add_subcommand(
       "serve", "Deliver the outbox's messages, and serve it over HTTP to programs of any language, until SIGTERM");
-  addPath(serve, "FILE", arguments.file, "The outbox's file; it is made if it does not exist")
-      ->required()
-      ->type_name("");
-  addPath(serve, "--config", arguments.config, "A configuration file, see docs/serve.md")->type_name("PATH");
+  addPath(serve, "FILE", arguments.file, "The outbox's file; it is made if it does not exist")->type_name("");
+  addPath(serve, "--config", arguments.config, "A configuration file; --fields lists what may be in it")
+      ->type_name("PATH");
   serve.add_option("--listen", arguments.listen, "unix:PATH, or an address and a port (default 127.0.0.1:7070)")
       ->type_name("ADDRESS");
   serve.add_option("--set", arguments.settings, "Any field of the configuration: outbox.max_pending=5000")
@@ -341,6 +340,8 @@ void addDaemon(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false);
   serve.add_flag("--check-config", arguments.checkConfig,
                  "Only check the configuration, and say what is wrong with it");
+  serve.add_flag("--fields", arguments.fields,
+                 "Only list the fields of a configuration, with type, default, range and meaning");
   CLI::App& health = *app.add_subcommand(
       "health", "Ask a running serve whether it is ready: exit status 0 if it is, 1 if it is not or does not answer");
   health.add_option("--url", arguments.url, "http://address:port or unix:PATH (default http://127.0.0.1:7070)")

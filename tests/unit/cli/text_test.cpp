@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "cli/duration.hpp"
+#include "base/duration.hpp"
 #include "cli/table.hpp"
 #include "json/line.hpp"
 
