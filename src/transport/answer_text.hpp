@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "ackbox/inbound_request.hpp"
 #include "ackbox/clock.hpp"
+#include "ackbox/inbound_request.hpp"
 
 namespace ackbox::transport {
 
