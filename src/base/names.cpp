@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "ackbox/claim.hpp"
@@ -13,6 +15,46 @@
 #include "ackbox/sender.hpp"
 
 namespace ackbox {
+namespace {
+
+struct BlockReasonName {
+  BlockReason reason;
+  std::string_view name;
+};
+
+constexpr BlockReasonName kBlockReasons[] = {
+    {BlockReason::acknowledged, "acknowledged"},
+    {BlockReason::deadLetter, "deadLetter"},
+    {BlockReason::awaitsAck, "awaitsAck"},
+    {BlockReason::inFlight, "inFlight"},
+    {BlockReason::ownerDead, "ownerDead"},
+    {BlockReason::expired, "expired"},
+    {BlockReason::pastHorizon, "pastHorizon"},
+    {BlockReason::notBefore, "notBefore"},
+    {BlockReason::behind, "behind"},
+    {BlockReason::sessionInFlight, "sessionInFlight"},
+    {BlockReason::backoff, "backoff"},
+    {BlockReason::peerDown, "peerDown"},
+    {BlockReason::peerNotConfigured, "peerNotConfigured"},
+    {BlockReason::notRunning, "notRunning"},
+    {BlockReason::sessionBlocked, "sessionBlocked"},
+    {BlockReason::sessionPaused, "sessionPaused"},
+    {BlockReason::peerPaused, "peerPaused"},
+    {BlockReason::peerHeld, "peerHeld"},
+    {BlockReason::peerDisabled, "peerDisabled"},
+    {BlockReason::rateLimited, "rateLimited"},
+    {BlockReason::running, "running"},
+    {BlockReason::noDeferredHandler, "noDeferredHandler"},
+    {BlockReason::handled, "handled"},
+    {BlockReason::refused, "refused"},
+    {BlockReason::ackEventsWait, "ackEventsWait"},
+    {BlockReason::senderIsNoPeer, "senderIsNoPeer"},
+    {BlockReason::applicationAway, "applicationAway"},
+    {BlockReason::peerUnattended, "peerUnattended"},
+};
+static_assert(std::size(kBlockReasons) == static_cast<std::size_t>(BlockReason::peerUnattended) + 1);
+
+}  // namespace
 
 std::string_view toString(MessageState state) noexcept {
   switch (state) {
@@ -103,65 +145,8 @@ std::string_view toString(Outcome outcome) noexcept {
 }
 
 std::string_view toString(BlockReason hindrance) noexcept {
-  switch (hindrance) {
-    case BlockReason::acknowledged:
-      return "acknowledged";
-    case BlockReason::deadLetter:
-      return "deadLetter";
-    case BlockReason::awaitsAck:
-      return "awaitsAck";
-    case BlockReason::inFlight:
-      return "inFlight";
-    case BlockReason::ownerDead:
-      return "ownerDead";
-    case BlockReason::expired:
-      return "expired";
-    case BlockReason::pastHorizon:
-      return "pastHorizon";
-    case BlockReason::notBefore:
-      return "notBefore";
-    case BlockReason::behind:
-      return "behind";
-    case BlockReason::sessionInFlight:
-      return "sessionInFlight";
-    case BlockReason::backoff:
-      return "backoff";
-    case BlockReason::peerDown:
-      return "peerDown";
-    case BlockReason::peerNotConfigured:
-      return "peerNotConfigured";
-    case BlockReason::notRunning:
-      return "notRunning";
-    case BlockReason::sessionBlocked:
-      return "sessionBlocked";
-    case BlockReason::sessionPaused:
-      return "sessionPaused";
-    case BlockReason::peerPaused:
-      return "peerPaused";
-    case BlockReason::peerHeld:
-      return "peerHeld";
-    case BlockReason::peerDisabled:
-      return "peerDisabled";
-    case BlockReason::rateLimited:
-      return "rateLimited";
-    case BlockReason::running:
-      return "running";
-    case BlockReason::noDeferredHandler:
-      return "noDeferredHandler";
-    case BlockReason::handled:
-      return "handled";
-    case BlockReason::refused:
-      return "refused";
-    case BlockReason::ackEventsWait:
-      return "ackEventsWait";
-    case BlockReason::senderIsNoPeer:
-      return "senderIsNoPeer";
-    case BlockReason::applicationAway:
-      return "applicationAway";
-    case BlockReason::peerUnattended:
-      return "peerUnattended";
-  }
-  return "unknown";
+  const auto* const found = std::ranges::find(kBlockReasons, hindrance, &BlockReasonName::reason);
+  return found == std::end(kBlockReasons) ? "unknown" : found->name;
 }
 
 std::string_view toString(RefusalReason reason) noexcept {

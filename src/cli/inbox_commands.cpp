@@ -145,6 +145,56 @@ int reportFrames(Console& console, const char* done, std::uint64_t changed) {
   return changed == 0 ? kNothing : kDone;
 }
 
+json::Line lineOf(const InboxInfo& info, const InboundFrame& frame) {
+  json::Line line = records::lineOf(info);
+  line.add("time_ms", frame.time)
+      .add("expires_at_ms", frame.expiresAt)
+      .add("traceparent", frame.traceparent)
+      .add("correlation_id", frame.correlationId)
+      .add("data_content_type", frame.dataContentType)
+      .raw("data", frame.data.empty() ? "null" : json::oneLine(frame.data));
+  return line;
+}
+
+Table tableOf(const InboxInfo& info, const InboundFrame& frame, WallTime now) {
+  Table table({{"", Align::left}, {"", Align::left}});
+  const auto row = [&](const char* name, const std::string& value) {
+    if (!value.empty()) {
+      table.add({name, value});
+    }
+  };
+  const auto instant = [&](const char* name, const std::optional<WallTime>& value) {
+    if (value && *value != WallTime{}) {
+      row(name, instantText(*value) + " (" + agoText(now, *value) + ")");
+    }
+  };
+  const bool hasEnded = info.state == InboxState::ended;
+  row("id", info.messageId);
+  row("state", records::nameOf(info.state));
+  row("sender", info.source);
+  row("store", info.origin);
+  row("session", info.session);
+  row("sequence", info.sequence == 0 ? "none: unordered" : std::to_string(info.sequence));
+  row("type", info.type);
+  instant("accepted", info.acceptedAt);
+  instant("last run", info.startedAt);
+  instant("due", info.dueAt);
+  instant("kept until", info.keptUntil);
+  instant("expires", frame.expiresAt);
+  if (!hasEnded) {
+    row("retries", std::to_string(info.retryCount));
+    row("runs", std::to_string(info.startCount));
+  }
+  row("waits for", info.waitsFor);
+  row("reason", info.reason);
+  instant("failed", info.failedAt);
+  row(hasEnded ? "detail" : "last error", info.lastError);
+  row("traceparent", frame.traceparent);
+  row("answers", frame.correlationId);
+  row("data", frame.data);
+  return table;
+}
+
 constexpr const char* kRunsAgain = "a process with a handler runs it again when its turn comes";
 constexpr const char* kGivenUp = "given up; its sender gets a dead letter";
 
@@ -193,52 +243,10 @@ int inboxShow(Console& console, const Arguments& arguments) {
   // None of one that has ended.
   const InboundFrame frame = reader.inboxFrame(*source, id).value_or(InboundFrame());
   if (console.json()) {
-    json::Line line = records::lineOf(*info);
-    line.add("time_ms", frame.time)
-        .add("expires_at_ms", frame.expiresAt)
-        .add("traceparent", frame.traceparent)
-        .add("correlation_id", frame.correlationId)
-        .add("data_content_type", frame.dataContentType)
-        .raw("data", frame.data.empty() ? "null" : json::oneLine(frame.data));
-    console.line(line);
-    return kDone;
+    console.line(lineOf(*info, frame));
+  } else {
+    console.table(tableOf(*info, frame, console.now()));
   }
-  Table table({{"", Align::left}, {"", Align::left}});
-  const auto row = [&](const char* name, const std::string& value) {
-    if (!value.empty()) {
-      table.add({name, value});
-    }
-  };
-  const auto instant = [&](const char* name, const std::optional<WallTime>& value) {
-    if (value && *value != WallTime{}) {
-      row(name, instantText(*value) + " (" + agoText(console.now(), *value) + ")");
-    }
-  };
-  const bool hasEnded = info->state == InboxState::ended;
-  row("id", info->messageId);
-  row("state", records::nameOf(info->state));
-  row("sender", info->source);
-  row("store", info->origin);
-  row("session", info->session);
-  row("sequence", info->sequence == 0 ? "none: unordered" : std::to_string(info->sequence));
-  row("type", info->type);
-  instant("accepted", info->acceptedAt);
-  instant("last run", info->startedAt);
-  instant("due", info->dueAt);
-  instant("kept until", info->keptUntil);
-  instant("expires", frame.expiresAt);
-  if (!hasEnded) {
-    row("retries", std::to_string(info->retryCount));
-    row("runs", std::to_string(info->startCount));
-  }
-  row("waits for", info->waitsFor);
-  row("reason", info->reason);
-  instant("failed", info->failedAt);
-  row(hasEnded ? "detail" : "last error", info->lastError);
-  row("traceparent", frame.traceparent);
-  row("answers", frame.correlationId);
-  row("data", frame.data);
-  console.table(table);
   return kDone;
 }
 

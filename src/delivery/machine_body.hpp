@@ -2,8 +2,9 @@
 
 // The machine's state, and its members in families: machine.cpp (what comes from outside, time), scheduling.cpp (which
 // session goes next), unordered.cpp (messages that are a session each), claiming.cpp (what of it can go), answering.cpp
-// (what became of it), refusing.cpp (whether a refusal is the message's or the peer's), peer_reset.cpp (what an answer
-// shows of the identity of a peer, or of this file), holds.cpp (what people hold back).
+// (what an answer says of its request), settling.cpp (what becomes of each frame), refusing.cpp (whether a refusal is
+// the message's or the peer's), peer_reset.cpp (what an answer shows of the identity of a peer, or of this file),
+// holds.cpp (what people hold back).
 
 #include <limits>
 #include <map>
@@ -120,9 +121,21 @@ struct Machine::Body {
 
   // --- answering.cpp: the answer of the peer.
   using Items = std::span<const Request::Item>;
+  void peerFailed(const Request& request, PeerHealth::Failure failure, const SendReport& report, const Now& now,
+                  Actions& actions);
+  void peerAnswered(Peer& peer, Actions& actions);
+  void connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions);
+  void requestRejected(const Request& request, const SendReport& report, const Now& now, Actions& actions);
+
+  // --- settling.cpp: what becomes of each frame.
   void settle(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   void settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor,
                      const SessionReport* progress, const Now& now, Actions& actions);
+  struct SessionAnswer;
+  void settleFrame(Session& session, const Request::Item& item, const FrameResult& result, SessionAnswer& answer,
+                   const Now& now, Actions& actions);
+  [[nodiscard]] Verdict verdictOn(Session& session, const Request::Item& item, const FrameResult& result,
+                                  SessionAnswer& answer, const Now& now);
   /// What the user's function decides of a failure, if there is one, in place of the policies.
   void decide(const Session& session, const ClaimedRow& row, const FrameResult& result, const Now& now,
               Verdict& verdict) const;
@@ -135,18 +148,14 @@ struct Machine::Body {
   void failOnly(const Request& request, const char* reason, const std::string& error, const Now& now, Actions& actions);
   /// Settles a request of one frame.
   void settleOnly(const Request& request, Verdict verdict, const std::string& error, const Now& now, Actions& actions);
-  void peerFailed(const Request& request, PeerHealth::Failure failure, const SendReport& report, const Now& now,
-                  Actions& actions);
-  void peerAnswered(Peer& peer, Actions& actions);
-  // refusing.cpp: answers that may be about the message or about the peer.
+
+  // --- refusing.cpp: answers that may be about the message or about the peer.
   void notTaken(const Request& request, PeerHealth::Failure failure, const SendReport& report, const Now& now,
                 Actions& actions);
   void refusedForItself(const Request& request, PeerHealth::Failure failure, bool areOthersTaken, bool isLate,
                         const SendReport& report, const Now& now, Actions& actions);
   /// An answer that names neither an outage nor a pause, and may be about its messages.
   [[nodiscard]] static bool isUnclear(const SendReport& report);
-  void connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions);
-  void requestRejected(const Request& request, const SendReport& report, const Now& now, Actions& actions);
 
   // --- peer_reset.cpp: what an answer shows of the identity of a peer, or of this file.
   /// The peer is known to know this file, in `session`; 0: in all.

@@ -47,6 +47,11 @@ struct Verdict {
 /// What `decision` makes of a verdict by policy.
 void apply(const FailureDecision& decision, WallTime now, Verdict& verdict);
 
+/// Whether the peer has the frame.
+[[nodiscard]] inline bool isTaken(const FrameResult& result) {
+  return result.outcome == Outcome::ack || result.outcome == Outcome::defer;
+}
+
 /// The peer has seen a later life of this store: not the message's fault, and no number of it would do.
 [[nodiscard]] bool isStale(const FrameResult& result);
 

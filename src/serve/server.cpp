@@ -301,7 +301,8 @@ private:
     idle.wait_until(patience);
   }
 
-  void openInbox(const InboxConfig& inbox) {
+  /// What frames are given to, before any comes.
+  void openApplications(const InboxConfig& inbox) {
     pusher_ = std::make_shared<Pusher>(thread_.executor(), inbox.deliver, config_.sender, config_.outbox.log);
     std::vector<std::string> pushed;
     for (const DeliveryRule& rule : inbox.deliver) {
@@ -327,6 +328,10 @@ private:
           return applications;
         });
     board_->start();
+  }
+
+  void openInbox(const InboxConfig& inbox) {
+    openApplications(inbox);
     InboundOptions options = inbox.handler;
     options.deferred.applications = [board = board_] { return board->current(); };
     options.trace = traces_.hooks;

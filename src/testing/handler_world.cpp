@@ -1,8 +1,5 @@
 #include "testing/handler_world.hpp"
 
-#include <SQLiteCpp/SQLiteCpp.h>
-#include <SQLiteCpp/VariadicBind.h>
-
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -11,25 +8,17 @@
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/error.hpp"
-#include "ackbox/inbound_handler.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/outbox_reader.hpp"
-#include "protocol/ack_document.hpp"
-#include "protocol/wire.hpp"
 
 namespace ackbox::testing {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::hours kYear{24 * 365};
 // Ten times what a world takes: some forty steps a frame.
 constexpr std::uint64_t kStepsMax = 10'000;
 constexpr std::uint64_t kStepsMaxPerFrame = 400;
-
-void execute(const std::filesystem::path& file, const std::string& sql) {
-  SQLite::Database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql);
-}
 
 std::chrono::milliseconds instantOf(const PlannedItem& item) {
   return std::visit(
@@ -43,58 +32,7 @@ std::chrono::milliseconds instantOf(const PlannedItem& item) {
       item);
 }
 
-std::string nameOf(const InboundFrame& frame) {
-  return frame.id + (frame.session.empty() ? "" : " (" + frame.session + "#" + std::to_string(frame.sequence) + ")");
-}
-
 }  // namespace
-
-struct HandlerWorld::Receiver {
-  Receiver(const std::filesystem::path& ownFile, const OutboxOptions& options)
-      : file(ownFile), vfs(options.vfs), outbox(OutboxManager::open(file, options)) {}
-  const std::filesystem::path file;
-  const std::string vfs;
-  OutboxManager outbox;
-  std::optional<HandlerHost> host = {};
-  std::optional<InboundHandler> inbox = {};
-};
-
-struct HandlerWorld::Sender {
-  Sender(const std::filesystem::path& file, const OutboxOptions& options)
-      : outbox(OutboxManager::open(file, options)) {}
-  OutboxManager outbox;
-  Subscription acked = {};
-  std::optional<InboundHandler> inbox = {};
-};
-
-/// The handler's transaction, in which the queue may be full.
-class HandlerWorld::Transaction final : public InboundTransaction {
-public:
-  Transaction(InboundTransaction& inner, Simulation& simulation, const std::string& process, bool queueFull)
-      : inner_(inner), simulation_(simulation), process_(process), queueFull_(queueFull) {}
-
-  [[nodiscard]] SQLite::Database& database() override { return inner_.database(); }
-
-  EnqueueReceipt enqueue(const Frame& frame) override {
-    EnqueueReceipt receipt;
-    if (queueFull_) {
-      receipt.status = EnqueueStatus::queueFull;
-      receipt.detail = "the check lets the queue be full";
-    } else {
-      receipt = inner_.enqueue(frame);
-    }
-    simulation_.note(process_, "the handler enqueues " + frame.type + " for " + frame.peer + ": " +
-                                   std::string(toString(receipt.status)) +
-                                   (receipt.messageId.empty() ? "" : " as " + receipt.messageId));
-    return receipt;
-  }
-
-private:
-  InboundTransaction& inner_;
-  Simulation& simulation_;
-  const std::string& process_;
-  const bool queueFull_;
-};
 
 HandlerWorld::HandlerWorld(const HandlerFactory& factory, const HandlerInvariant& invariant,
                            const CheckOptions& options, const HandlerPlan& plan, std::size_t traceLinesMax)
@@ -118,183 +56,6 @@ HandlerWorld::HandlerWorld(const HandlerFactory& factory, const HandlerInvariant
 }
 
 HandlerWorld::~HandlerWorld() = default;
-
-void HandlerWorld::prepareFiles() {
-  // The mark of what took effect is a row that the handler's own transaction writes.
-  execute(fileOf(options_.receiver),
-          "CREATE TABLE ackbox_testing_applied(at INTEGER PRIMARY KEY, frame TEXT);" + options_.schema);
-  for (const std::vector<std::string>* names : {&options_.senders, &options_.sinks}) {
-    for (const std::string& name : *names) {
-      execute(fileOf(name),
-              "CREATE TABLE replies(at INTEGER PRIMARY KEY, id TEXT, session TEXT, type TEXT, data TEXT,"
-              " correlation TEXT)");
-    }
-  }
-}
-
-InboundOptions HandlerWorld::inboundOptions(const std::vector<std::string>& peers) const {
-  InboundOptions inbound;
-  for (const std::string& peer : peers) {
-    inbound.peers.push_back({.agents = {uriOf(peer)}, .byCertificate = true});
-  }
-  return inbound;
-}
-
-void HandlerWorld::addReceiver() {
-  names_.insert(options_.receiver);
-  simulation_.add(options_.receiver, [this](SimulatedProcess& process) {
-    std::vector<std::string> peers = options_.senders;
-    peers.insert(peers.end(), options_.sinks.begin(), options_.sinks.end());
-    OutboxOptions outbox = options_.outbox;
-    outbox.agent = uriOf(options_.receiver);
-    // The events of deferred frames are read in the end.
-    outbox.ackedRetention = kYear;
-    outbox.peers.clear();
-    for (const std::string& peer : peers) {
-      outbox.peers.push_back({.name = peer, .url = "sim://" + peer, .agent = uriOf(peer)});
-    }
-    auto receiver = std::make_shared<Receiver>(fileOf(options_.receiver), process.options(std::move(outbox)));
-    receiver->outbox.setSender(process.sender());
-    receiver->host.emplace(HandlerHost{process, receiver->outbox, receiver->file, receiver->vfs});
-    CheckedHandler made = factory_(*receiver->host);
-    InboundOptions inbound = options_.inbound;
-    inbound.peers = inboundOptions(peers).peers;
-    if (made.deferred) {
-      inbound.deferred.handler = [this, deferred = std::move(made.deferred)](DeferredFrame frame) {
-        callDeferred(deferred, std::move(frame));
-      };
-      inbound.deferred.executor = std::make_shared<boost::asio::any_io_executor>(process.executor());
-    }
-    receiver->inbox.emplace(
-        receiver->outbox,
-        [this, handler = std::move(made.handler)](const InboundFrame& frame, InboundTransaction& transaction) {
-          return call(handler, frame, transaction);
-        },
-        inbound);
-    process.listen(*receiver->inbox);
-    receiver->outbox.runThen(process.executor(), [](std::error_code) {});
-    receiver_ = receiver.get();
-    return receiver;
-  });
-}
-
-void HandlerWorld::addSender(const std::string& name) {
-  names_.insert(name);
-  simulation_.add(name, [this, name](SimulatedProcess& process) {
-    OutboxOptions outbox;
-    outbox.agent = uriOf(name);
-    outbox.peers = {{.url = "sim://" + options_.receiver, .agent = uriOf(options_.receiver)}};
-    outbox.batchFrames = plan_.batchFrames;
-    outbox.requestTimeout = 5s;
-    outbox.ackTimeout = 5s;
-    // So that each message can be asked for in the end.
-    outbox.ackedRetention = kYear;
-    outbox.retry.horizon = kYear;
-    outbox.retry.delays = {10ms, 100ms, 1s};
-    outbox.retry.maxRetries = 30;
-    outbox.peerHealth.probeDelays = {50ms, 200ms, 1s};
-    auto sender = std::make_shared<Sender>(fileOf(name), process.options(std::move(outbox)));
-    sender->acked = sender->outbox.onAcked([this](const AckedEvent& event) {
-      if (const auto found = places_.find(event.messageId); found != places_.end() && !event.result.empty()) {
-        ledger_.sent_[found->second].result = event.result;
-      }
-    });
-    sender->outbox.setSender(process.sender());
-    sender->inbox.emplace(
-        sender->outbox,
-        [](const InboundFrame& frame, InboundTransaction& transaction) {
-          SQLite::Statement add(transaction.database(),
-                                "INSERT INTO replies(id, session, type, data, correlation) VALUES(?, ?, ?, ?, ?)");
-          SQLite::bind(add, frame.id, frame.session, frame.type, frame.data, frame.correlationId);
-          add.exec();
-          return HandlerResult::ack();
-        },
-        inboundOptions({options_.receiver}));
-    process.listen(*sender->inbox);
-    sender->outbox.runThen(process.executor(), [](std::error_code) {});
-    senders_[name] = sender.get();
-    return sender;
-  });
-}
-
-HandlerResult HandlerWorld::callHandler(const FrameHandler& handler, const InboundFrame& frame,
-                                        InboundTransaction& transaction, bool queueFull) {
-  ++result_.calls;
-  simulation_.note(options_.receiver, "the handler is called with " + nameOf(frame));
-  Transaction watched(transaction, simulation_, options_.receiver, queueFull);
-  try {
-    HandlerResult result = handler(frame, watched);
-    simulation_.note(options_.receiver, "the handler answers " + std::string(toString(result.outcome)) + " to " +
-                                            frame.id + (result.detail.empty() ? "" : ": " + result.detail));
-    return result;
-  } catch (const std::exception& error) {
-    simulation_.note(options_.receiver, std::string("the handler throws: ") + error.what());
-    throw;
-  }
-}
-
-HandlerWorld::Accidents::iterator HandlerWorld::accidentOf(const InboundFrame& frame) {
-  const auto place = places_.find(frame.id);
-  return healed_ || place == places_.end() ? accidents_.end() : accidents_.find(ledger_.sent_[place->second].number);
-}
-
-HandlerResult HandlerWorld::call(const FrameHandler& handler, const InboundFrame& frame,
-                                 InboundTransaction& transaction) {
-  const auto accident = accidentOf(frame);
-  const bool queueFull = accident != accidents_.end() && accident->second.kind == PlannedAccident::Kind::queueFull;
-  HandlerResult result = callHandler(handler, frame, transaction, queueFull);
-  if (result.outcome == Outcome::ack) {
-    SQLite::Statement mark(transaction.database(), "INSERT INTO ackbox_testing_applied(frame) VALUES(?)");
-    mark.bind(1, frame.id);
-    mark.exec();
-  }
-  // Of a frame that was deferred, its own run meets it.
-  if (accident == accidents_.end() || result.outcome == Outcome::defer) {
-    return result;
-  }
-  const PlannedAccident met = accidents_.extract(accident).mapped();
-  if (met.kind == PlannedAccident::Kind::undo && result.outcome == Outcome::ack) {
-    ++result_.undone;
-    simulation_.note(options_.receiver, "the check undoes what the handler wrote for " + frame.id);
-    return HandlerResult::notNow("the check undoes this call", 10ms);
-  }
-  meetAccident(met, 0);
-  return result;
-}
-
-void HandlerWorld::callDeferred(const DeferredHandler& handler, DeferredFrame frame) {
-  ++result_.calls;
-  simulation_.note(options_.receiver, "the deferred handler is called with " + nameOf(frame.frame()));
-  if (const auto accident = accidentOf(frame.frame()); accident != accidents_.end()) {
-    const PlannedAccident met = accidents_.extract(accident).mapped();
-    // The fault meets its commit, or what it writes before by itself.
-    meetAccident(met, met.write < 4 ? 0 : met.write);
-  }
-  handler(std::move(frame));
-}
-
-void HandlerWorld::meetAccident(const PlannedAccident& accident, std::uint64_t after) {
-  switch (accident.kind) {
-    case PlannedAccident::Kind::commitFull:
-      ++result_.undone;
-      simulation_.failDisk(options_.receiver, DiskFault::full, after, 1);
-      break;
-    case PlannedAccident::Kind::commitBroken:
-      ++result_.undone;
-      simulation_.failDisk(options_.receiver, DiskFault::ioError, after, 1);
-      break;
-    case PlannedAccident::Kind::kill:
-      ++result_.kills;
-      simulation_.killAtWrite(options_.receiver, accident.write);
-      break;
-    case PlannedAccident::Kind::undo:
-      ++result_.diskFaults;
-      simulation_.failDisk(options_.receiver, DiskFault::busy, 0, 1);
-      break;
-    case PlannedAccident::Kind::queueFull:
-      break;
-  }
-}
 
 void HandlerWorld::run(std::chrono::nanoseconds until) {
   while (steps_ < stepsMax_ && simulation_.step(until)) {
@@ -340,7 +101,7 @@ void HandlerWorld::enqueue(const std::string& sender) {
     frames.push_back(ledger_.sent_[place].frame);
   }
   try {
-    for (const EnqueueReceipt& receipt : senders_.at(sender)->outbox.enqueueBatch(frames)) {
+    for (const EnqueueReceipt& receipt : outboxOf(sender).enqueueBatch(frames)) {
       if (!receipt.accepted()) {
         throw std::invalid_argument("CheckOptions::frame made a frame that is refused: " + receipt.detail);
       }
@@ -489,10 +250,6 @@ bool HandlerWorld::isAtRest() {
   return true;
 }
 
-const OutboxManager& HandlerWorld::outboxOf(const std::string& process) const {
-  return process == options_.receiver ? receiver_->outbox : senders_.at(process)->outbox;
-}
-
 std::string HandlerWorld::whyNotAtRest() {
   if (!startFault_.empty()) {
     return startFault_ + "\n";
@@ -541,87 +298,6 @@ void HandlerWorld::rest() {
     }
   }
   result_.fault += "after all faults had ended, not everything was delivered:\n" + whyNotAtRest();
-}
-
-void HandlerWorld::readSenders() {
-  for (const std::string& name : options_.senders) {
-    const OutboxReader reader = OutboxReader::open(fileOf(name));
-    std::int64_t after = 0;
-    do {
-      const MessagePage page = reader.messages({}, 1'000, after);
-      for (const MessageInfo& message : page.messages) {
-        if (const auto found = places_.find(message.messageId); found != places_.end()) {
-          SentFrame& sent = ledger_.sent_[found->second];
-          sent.sequence = message.sequence;
-          sent.state = message.state;
-          sent.reason = message.reason;
-        }
-      }
-      after = page.next;
-    } while (after != 0);
-  }
-}
-
-// The event that acknowledges a deferred frame is enqueued in the commit that ends the frame.
-std::vector<std::string> HandlerWorld::readDeferred() {
-  OutboxOptions options;
-  options.tablePrefix = options_.outbox.tablePrefix;
-  const OutboxReader reader = OutboxReader::open(fileOf(options_.receiver), options);
-  std::vector<std::string> ids;
-  std::int64_t after = 0;
-  do {
-    const MessagePage page = reader.messages({}, 1'000, after);
-    for (const MessageInfo& message : page.messages) {
-      const auto event = message.type == protocol::kAckEventType ? reader.frame(message.messageId) : std::nullopt;
-      for (const protocol::NamedResult& result :
-           event ? protocol::readAckEvent(event->data).value_or(std::vector<protocol::NamedResult>())
-                 : std::vector<protocol::NamedResult>()) {
-        if (result.result.outcome == Outcome::ack) {
-          ids.push_back(result.id);
-        }
-      }
-    }
-    after = page.next;
-  } while (after != 0);
-  return ids;
-}
-
-void HandlerWorld::readReplies(const std::string& process) {
-  SQLite::Database database(fileOf(process).string(), SQLite::OPEN_READWRITE);
-  SQLite::Statement rows(database, "SELECT id, session, type, data, correlation FROM replies ORDER BY at");
-  while (rows.executeStep()) {
-    ledger_.replies_.push_back(
-        {process, rows.getColumn(0), rows.getColumn(1), rows.getColumn(2), rows.getColumn(3), rows.getColumn(4)});
-  }
-}
-
-void HandlerWorld::judge() {
-  for (const std::vector<std::string>* names : {&options_.senders, &options_.sinks}) {
-    for (const std::string& name : *names) {
-      readReplies(name);
-    }
-  }
-  // Writable, because the log of a killed process is recovered; but not by what follows.
-  SQLite::Database database(fileOf(options_.receiver).string(), SQLite::OPEN_READWRITE);
-  std::set<std::string> applied;
-  SQLite::Statement rows(database, "SELECT frame FROM ackbox_testing_applied ORDER BY at");
-  while (rows.executeStep()) {
-    const std::string id = rows.getColumn(0);
-    if (const auto found = places_.find(id); found != places_.end() && applied.insert(id).second) {
-      ledger_.applied_.push_back(ledger_.sent_[found->second]);
-    }
-  }
-  for (const std::string& id : readDeferred()) {
-    if (const auto found = places_.find(id); found != places_.end() && applied.insert(id).second) {
-      ledger_.applied_.push_back(ledger_.sent_[found->second]);
-    }
-  }
-  database.exec("PRAGMA query_only = 1");
-  try {
-    result_.fault += invariant_(database, ledger_);
-  } catch (const std::exception& error) {
-    result_.fault += std::string("the invariant throws: ") + error.what() + "\n";
-  }
 }
 
 HandlerWorldResult HandlerWorld::run() {

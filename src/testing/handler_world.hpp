@@ -57,10 +57,12 @@ private:
   [[nodiscard]] std::filesystem::path fileOf(const std::string& process) const {
     return folder_.path() / (process + ".db");
   }
+  // --- world_processes.cpp: who is in it.
   void prepareFiles();
   void addReceiver();
   void addSender(const std::string& name);
   [[nodiscard]] InboundOptions inboundOptions(const std::vector<std::string>& peers) const;
+  [[nodiscard]] OutboxManager& outboxOf(const std::string& process) const;
   [[nodiscard]] Accidents::iterator accidentOf(const InboundFrame& frame);
   HandlerResult call(const FrameHandler& handler, const InboundFrame& frame, InboundTransaction& transaction);
   HandlerResult callHandler(const FrameHandler& handler, const InboundFrame& frame, InboundTransaction& transaction,
@@ -68,6 +70,7 @@ private:
   void callDeferred(const DeferredHandler& handler, DeferredFrame frame);
   void meetAccident(const PlannedAccident& accident, std::uint64_t after);
 
+  // --- handler_world.cpp: its course.
   void play();
   void begin(const PlannedItem& item);
   void enqueue(const std::string& sender);
@@ -76,9 +79,10 @@ private:
   void run(std::chrono::nanoseconds until);
   void heal();
   [[nodiscard]] bool isAtRest();
-  [[nodiscard]] const OutboxManager& outboxOf(const std::string& process) const;
   [[nodiscard]] std::string whyNotAtRest();
   void rest();
+
+  // --- world_judgement.cpp: its end.
   void readSenders();
   [[nodiscard]] std::vector<std::string> readDeferred();
   void readReplies(const std::string& process);

@@ -139,14 +139,7 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
     return;
   }
   later(timeout, [this, id] { end(id, failure(RequestOutcome::peerUnavailable, "timed out")); });
-  const bool refused = chance(faults_.refused);
-  const bool lost = chance(faults_.requestLost);
-  const bool cutBefore = chance(faults_.cutBefore);
-  const bool overloaded = chance(faults_.overloaded);
-  const bool captured = chance(faults_.captured);
-  const bool misdirected = chance(faults_.misdirected);
-  const bool twice = chance(faults_.duplicated);
-  const Fate fate{chance(faults_.cutAfter), chance(faults_.answerLost)};
+  const Fate fate = drawFate();
   InboundRequest inbound;
   inbound.contentType = std::move(encoded.contentType);
   inbound.body = std::move(encoded.body);
@@ -154,11 +147,32 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
   inbound.traceparent = hop;
   // As on connections of mutual TLS, which nobody between the agents can write on.
   inbound.certificateAgents = {agent};
-  if (refused) {
+  carry(id, inbound, fate);
+  if (fate.twice) {
+    later(10 * delay(), [this, id, sender, to, inbound] { arriveAgain(id, sender, to, inbound); });
+  }
+}
+
+Network::Fate Network::drawFate() {
+  Fate fate;
+  fate.refused = chance(faults_.refused);
+  fate.lost = chance(faults_.requestLost);
+  fate.cutBefore = chance(faults_.cutBefore);
+  fate.overloaded = chance(faults_.overloaded);
+  fate.captured = chance(faults_.captured);
+  fate.misdirected = chance(faults_.misdirected);
+  fate.twice = chance(faults_.duplicated);
+  fate.cutAfter = chance(faults_.cutAfter);
+  fate.answerLost = chance(faults_.answerLost);
+  return fate;
+}
+
+void Network::carry(std::uint64_t id, const InboundRequest& inbound, const Fate& fate) {
+  if (fate.refused) {
     endLater(id, RequestOutcome::peerUnavailable, "connection refused");
-  } else if (cutBefore) {
+  } else if (fate.cutBefore) {
     endLater(id, RequestOutcome::connectionLost, "connection reset");
-  } else if (overloaded) {
+  } else if (fate.overloaded) {
     InboundResponse busy;
     busy.status = 503;
     busy.retryAfterSeconds = 1;
@@ -167,22 +181,19 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
     InboundResponse tooLarge;
     tooLarge.status = 413;
     answerLater(id, std::move(tooLarge));
-  } else if (captured) {
+  } else if (fate.captured) {
     InboundResponse page;
     page.contentType = "text/html";
     page.body = "<html>Please log in</html>";
     answerLater(id, std::move(page));
-  } else if (misdirected) {
+  } else if (fate.misdirected) {
     InboundResponse nobody;
     nobody.status = 404;
     answerLater(id, std::move(nobody));
-  } else if (!lost) {
+  } else if (!fate.lost) {
     later(delay(), [this, id, inbound, fate] { arrive(id, inbound, fate); });
   } else {
     note(id, "is lost");
-  }
-  if (twice) {
-    later(10 * delay(), [this, id, sender, to, inbound] { arriveAgain(id, sender, to, inbound); });
   }
 }
 

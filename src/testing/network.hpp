@@ -59,12 +59,21 @@ private:
     SendHandler handler;
     bool handled = false;
   };
+  /// Which faults a request meets.
   struct Fate {
+    bool refused = false;
+    bool lost = false;
+    bool cutBefore = false;
+    bool overloaded = false;
+    bool captured = false;
+    bool misdirected = false;
+    bool twice = false;
     bool cutAfter = false;
     bool answerLost = false;
   };
 
   [[nodiscard]] bool chance(double probability);
+  [[nodiscard]] Fate drawFate();
   [[nodiscard]] std::chrono::nanoseconds delay();
   [[nodiscard]] bool isBlocked(const std::string& from, const std::string& to) const;
   void later(std::chrono::nanoseconds after, std::function<void()> work);
@@ -72,6 +81,8 @@ private:
   void end(std::uint64_t exchange, SendReport report);
   void endLater(std::uint64_t exchange, RequestOutcome outcome, std::string error);
   void answerLater(std::uint64_t exchange, InboundResponse response);
+  /// Under way to its receiver, which it may not reach.
+  void carry(std::uint64_t id, const InboundRequest& inbound, const Fate& fate);
   void arrive(std::uint64_t exchange, const InboundRequest& request, const Fate& fate);
   void arriveAgain(std::uint64_t exchange, const std::string& from, const std::string& to,
                    const InboundRequest& request);

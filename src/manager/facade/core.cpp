@@ -1,21 +1,12 @@
 #include "manager/facade/core.hpp"
 
 #include <algorithm>
-#include <boost/asio/dispatch.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
 #include <exception>
-#include <new>
 #include <utility>
 
-#include "base/posted_executor.hpp"
-#include "base/system_failure.hpp"
 #include "manager/facade/jobs.hpp"
 #include "manager/run/engine.hpp"
 #include "manager/run/puller.hpp"
-#include "manager/run/senders.hpp"
 #include "store/sqlite/open.hpp"
 
 namespace ackbox::manager {
@@ -83,140 +74,6 @@ Core::~Core() {
     } else {
       ownThread_.join();
     }
-  }
-}
-
-std::shared_ptr<Engine> Core::engine() const {
-  const MutexLock lock(mutex_);
-  return engine_.lock();
-}
-
-template <typename Use>
-bool Core::withEngine(Use&& use) {
-  const SharedLock lock(*endLock_);
-  const std::shared_ptr<Engine> running = engine();
-  if (running) {
-    use(*running);
-  }
-  return running != nullptr;
-}
-
-std::shared_ptr<Engine> Core::adopt(const boost::asio::any_io_executor& strand, delivery::RunMode mode,
-                                    RunThread thread) {
-  if (!engine_.expired()) {
-    throw Error(Errc::alreadyRunning, "a run is under way");
-  }
-  if (pulling_) {
-    throw Error(Errc::alreadyRunning, "messages are being claimed");
-  }
-  if (!Senders::suffice(options_.peers, sender_ != nullptr)) {
-    throw Error(Errc::noSender, "nothing can be delivered");
-  }
-  {
-    const MutexLock lock(fileMutex_);
-    fileTroubles_.clear();
-  }
-  auto begun = std::make_shared<Engine>(shared_from_this(), sender_, strand, mode, thread);
-  engine_ = begun;
-  ++lastRun_;
-  if (mode == delivery::RunMode::continuous) {
-    log_.write(LogLevel::info, "started", "messages are being delivered");
-  }
-  return begun;
-}
-
-void Core::runEnded(const StopReport& report) noexcept {
-  log_.write(LogLevel::info, "stopped", "no more messages are being delivered",
-             {{"released", std::to_string(report.released)},
-              {"abandoned_requests", std::to_string(report.abandonedRequests)}});
-  // With the end lock held alone: no thread that found the engine before still holds it, and none finds it any more.
-  const MutexLocks lock(*endLock_, mutex_);
-  lastReport_ = report;
-  if (const std::shared_ptr<Engine> ended = engine_.lock()) {
-    ended->shut();
-  }
-  engine_.reset();
-  endedRun_ = lastRun_;
-  runEnded_.notifyAll();
-}
-
-// What was posted to an ended run's thread before may still call subscribers there, which may ask for any lock: none is
-// held while the thread is waited for. Such a subscriber may also start or drain, and must not wait for its own thread.
-// By the end of a wait another run may have begun, whose thread goes on.
-void Core::joinOwnThread() {
-  const std::thread::id self = std::this_thread::get_id();
-  while (joined_ != std::thread::id() && joined_ != self) {
-    runEnded_.wait(mutex_);
-  }
-  if (!engine_.expired() || !ownThread_.joinable() || ownThread_.get_id() == self) {
-    return;
-  }
-  const std::thread::id before = joined_;
-  joined_ = ownThread_.get_id();
-  std::thread ended = std::move(ownThread_);
-  {
-    const MutexUnlock unlocked(mutex_);
-    ended.join();
-  }
-  joined_ = before;
-  runEnded_.notifyAll();
-}
-
-void Core::start() {
-  yieldToRun();
-  if (options_.storeExecutor) {
-    startOnStoreExecutor();
-    return;
-  }
-  // One thread runs it, so the run needs no strand. It outlives what this call holds of the run.
-  const auto context = std::make_shared<boost::asio::io_context>();
-  const MutexLock lock(mutex_);
-  joinOwnThread();
-  if (!engine_.expired()) {
-    return;
-  }
-  if (ownThread_.joinable()) {
-    // It is this one, in a callback after its run's end: it cannot wait for itself.
-    ownThread_.detach();
-  }
-  const std::shared_ptr<Engine> begun = withDescriptors([&] {
-    mutex_.assertHeld();
-    return adopt(context->get_executor(), delivery::RunMode::continuous, RunThread::own);
-  });
-  auto guard = std::make_shared<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>>(
-      context->get_executor());
-  begun->begin([core = shared_from_this(), guard](const StopReport& report, const std::error_code&) {
-    guard->reset();
-    core->runEnded(report);
-  });
-  ownThread_ = std::thread([core = shared_from_this(), context] { core->serve(*context); });
-}
-
-// The store's executor stands in for the run's own thread: a world of one thread delivers as `start` does.
-void Core::startOnStoreExecutor() {
-  const MutexLocks lock(*endLock_, mutex_);
-  if (engine_.expired()) {
-    adopt(PostedExecutor(options_.storeExecutor), delivery::RunMode::continuous, RunThread::store)
-        ->begin(
-            [core = shared_from_this()](const StopReport& report, const std::error_code&) { core->runEnded(report); });
-  }
-}
-
-// What a sender's handler throws takes nothing else with it: the context goes on with the next. The run's own handlers
-// throw only for want of memory, outside its events: a timer or a wake-up of the run is lost then, so the run ends.
-void Core::serve(boost::asio::io_context& context) noexcept {
-  while (!context.stopped()) {
-    guarded([&] {
-      try {
-        context.run();
-      } catch (const std::bad_alloc&) {
-        const std::shared_ptr<Engine> run = engine();
-        if (!run) {
-          throw;
-        }
-        run->breakOff(std::current_exception());
-      }
-    });
   }
 }
 
@@ -290,142 +147,6 @@ void Core::requireFile() const {
   }
 }
 
-void Core::run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler) {
-  std::error_code refused;
-  try {
-    yieldToRun();
-    const MutexLocks lock(*endLock_, mutex_);
-    adopt(boost::asio::make_strand(executor), delivery::RunMode::continuous, RunThread::callers)
-        ->begin([core = shared_from_this(), executor, call = handler](const StopReport& report,
-                                                                      const std::error_code& failure) {
-          core->runEnded(report);
-          boost::asio::dispatch(executor, [call, failure] { call(failure); });
-        });
-  } catch (const Error& error) {
-    refused = error.code();
-  }
-  if (refused) {
-    boost::asio::post(executor, [call = std::move(handler), refused] { call(refused); });
-  }
-}
-
-void Core::beginPull() {
-  const MutexLock lock(mutex_);
-  if (!engine_.expired()) {
-    throw Error(Errc::alreadyRunning, "a run is under way");
-  }
-  pulling_ = true;
-}
-
-void Core::endPull() noexcept {
-  const MutexLock lock(mutex_);
-  pulling_ = false;
-}
-
-// Not on the writer's thread, for which callers that claim wait.
-void Core::yieldToRun() {
-  if (!writer_.runsInThisThread()) {
-    puller_->yieldToRun();
-  }
-}
-
-StopReport Core::stop() {
-  waiters_.cancel();
-  StopReport report = stopPull();
-  const StopReport ofRun = stopRun();
-  report.abandonedRequests += ofRun.abandonedRequests;
-  report.released += ofRun.released;
-  report.settled += ofRun.settled;
-  return report;
-}
-
-StopReport Core::stopPull() {
-  if (!writer_.runsInThisThread()) {
-    return puller_->stop();
-  }
-  const bool pulling = [this] {
-    const MutexLock lock(mutex_);
-    return pulling_;
-  }();
-  if (pulling && options_.storeExecutor) {
-    options_.storeExecutor([core = shared_from_this()] { core->puller_->stop(); });
-  } else if (pulling) {
-    std::thread([core = shared_from_this()] { core->puller_->stop(); }).detach();
-  }
-  return {};
-}
-
-StopReport Core::stopRun() {
-  std::uint64_t stopped = 0;
-  bool needsThisThread = false;
-  withEngine([&](Engine& running) {
-    running.stop();
-    needsThisThread = running.needsThisThread();
-    const MutexLock lock(mutex_);
-    // With the gate shared it cannot have ended meanwhile, so it is the last.
-    stopped = lastRun_;
-  });
-  const MutexLock lock(mutex_);
-  // On a caller's executor or on the writer's thread, waiting could be waiting for this very thread: the run's own
-  // completion reports it.
-  const bool own = ownThread_.joinable() && ownThread_.get_id() != std::this_thread::get_id();
-  if (needsThisThread || writer_.runsInThisThread() || !own) {
-    return {};
-  }
-  while (endedRun_ < stopped) {
-    runEnded_.wait(mutex_);
-  }
-  const StopReport report = stopped != 0 && endedRun_ == stopped ? lastReport_ : StopReport{};
-  joinOwnThread();
-  return report;
-}
-
-DrainReport Core::drain(bool untilIdle) {
-  if (writer_.runsInThisThread()) {
-    throw Error(Errc::wouldDeadlock, "nothing was drained");
-  }
-  yieldToRun();
-  // Of this pass alone: while this thread is still busy with its end, another may begin the next.
-  boost::asio::io_context context;
-  std::shared_ptr<Engine> pass;
-  {
-    const MutexLock lock(mutex_);
-    joinOwnThread();
-    pass = withDescriptors([&] {
-      mutex_.assertHeld();
-      return adopt(context.get_executor(), untilIdle ? delivery::RunMode::untilIdle : delivery::RunMode::once,
-                   RunThread::own);
-    });
-    // Under the lock, so that no stop comes before it.
-    pass->begin(
-        [core = shared_from_this()](const StopReport& report, const std::error_code&) { core->runEnded(report); });
-  }
-  const auto guard = boost::asio::make_work_guard(context);
-  std::exception_ptr thrown;
-  while (engine() == pass) {
-    try {
-      if (!writer_.help()) {
-        context.run_one();
-      }
-    } catch (...) {
-      // The caller gets the first of them once the pass has ended: what the store has of it comes back here.
-      if (!thrown) {
-        thrown = std::current_exception();
-        pass->breakOff(thrown);
-      }
-    }
-  }
-  // Let the sender close what it has open.
-  guarded([&context] { context.poll(); });
-  if (thrown) {
-    std::rethrow_exception(thrown);
-  }
-  if (const std::error_code failure = pass->failure()) {
-    throw Error(static_cast<Errc>(failure.value()), "the pass ended early; what it had settled stays settled");
-  }
-  return pass->drained();
-}
-
 void Core::notify() noexcept {
   withEngine([](Engine& running) { running.lookForCommits(); });
 }
@@ -475,11 +196,6 @@ Stats Core::stats() const {
   store_->latencies().describe(stats.enqueueToAck, clock().steadyNow());
   stats.logNotBatched = store_->whyLogNotBatched();
   return stats;
-}
-
-bool Core::running() const {
-  const MutexLock lock(mutex_);
-  return !engine_.expired();
 }
 
 void Core::settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& emit) {

@@ -143,12 +143,14 @@ private:
 
   // Says how it is at the opening.
   void logOpening();
+  [[nodiscard]] store::Writer::Tell afterCommit(store::Store& store);
+  void emitSuperseded(store::Store& store);
+
+  // --- core_runs.cpp: the run and its thread.
   // Makes a run's engine the listener of commits. Throws alreadyRunning or noSender.
   std::shared_ptr<Engine> adopt(const boost::asio::any_io_executor& strand, delivery::RunMode mode, RunThread thread)
       ACKBOX_REQUIRES(mutex_);
   void runEnded(const StopReport& report) noexcept ACKBOX_EXCLUDES(*endLock_, mutex_);
-  [[nodiscard]] store::Writer::Tell afterCommit(store::Store& store);
-  void emitSuperseded(store::Store& store);
   [[nodiscard]] std::shared_ptr<Engine> engine() const ACKBOX_EXCLUDES(mutex_);
   /// Calls `use(Engine&)` if there is a run, in a way that its completion waits for. True if there was one.
   template <typename Use>
@@ -219,6 +221,16 @@ private:
   // Last: its thread ends before anything that its jobs touch.
   store::Writer writer_;
 };
+
+template <typename Use>
+bool Core::withEngine(Use&& use) {
+  const SharedLock lock(*endLock_);
+  const std::shared_ptr<Engine> running = engine();
+  if (running) {
+    use(*running);
+  }
+  return running != nullptr;
+}
 
 /// A core that may be let go of anywhere, even on its own writer's thread. A child of its process leaves it as it is.
 [[nodiscard]] std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options);

@@ -66,15 +66,25 @@ std::string heldText(const Reason& reason, const std::string& until, bool isProb
   return text + "; correct the cause and resume the peer";
 }
 
+std::string deadLetterText(const Reason& reason, const MessageInfo& message, const std::string& until) {
+  return "it was given up" + (reason.until == WallTime{} ? std::string() : " at " + until) + " with reason " +
+         reason.detail + (message.lastError.empty() ? std::string() : " (last error: " + message.lastError + ")") +
+         "; retry or discard it";
+}
+
+std::string backoffText(const Reason& reason, const std::string& until, bool isProbed, WallTime now) {
+  return (isProbed ? "it tries again " + countdown(reason.until, now) + ", at " + until
+                   : "its next attempt is due at " + until) +
+         quoted(reason.detail);
+}
+
 std::string clause(const Reason& reason, const MessageInfo& message, bool isProbed, WallTime now) {
   const std::string until = formatTimestamp(reason.until);
   switch (reason.hindrance) {
     case BlockReason::acknowledged:
       return "it was acknowledged, and its row is kept until " + until;
     case BlockReason::deadLetter:
-      return "it was given up" + (reason.until == WallTime{} ? std::string() : " at " + until) + " with reason " +
-             reason.detail + (message.lastError.empty() ? std::string() : " (last error: " + message.lastError + ")") +
-             "; retry or discard it";
+      return deadLetterText(reason, message, until);
     case BlockReason::awaitsAck:
       return std::string("the peer has it and will acknowledge") +
              (isProbed ? "; it is asked again at " : "; its deadline is ") + until;
@@ -96,9 +106,7 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
     case BlockReason::sessionInFlight:
       return processText(reason) + " has its session in flight";
     case BlockReason::backoff:
-      return (isProbed ? "it tries again " + countdown(reason.until, now) + ", at " + until
-                       : "its next attempt is due at " + until) +
-             quoted(reason.detail);
+      return backoffText(reason, until, isProbed, now);
     case BlockReason::peerDown:
       return "peer " + message.peer + " down since " + formatTimestamp(reason.since) +
              (isProbed ? ", next probe " + countdown(reason.until, now) : std::string()) + quoted(reason.detail);

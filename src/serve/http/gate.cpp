@@ -121,6 +121,20 @@ bool isForeign(const RequestHead& head, std::string_view host, const Operation& 
   return isOfBrowser && operation.method != "GET" && head.header(kOwnHeader) != "1";
 }
 
+void takeHeaders(const RequestHead& head, Request& request) {
+  request.contentType = head.header("content-type");
+  request.accept = head.header("accept");
+  request.idempotencyKey = head.header("idempotency-key");
+  request.lastEventId = head.header("last-event-id");
+  request.ifNoneMatch = head.header("if-none-match");
+  request.cookie = head.header("cookie");
+}
+
+/// A browser that has logged in sends a cookie, and no token.
+bool hasCookieAlone(const RequestHead& head) {
+  return head.count("authorization") == 0 && head.count("cookie") > 0;
+}
+
 /// Names as `isAllowedHost` looks them up.
 AccessRules withPlainHosts(AccessRules rules) {
   for (std::string& host : rules.hosts) {
@@ -178,6 +192,43 @@ Admission Gate::refuseCaller(const RequestHead& head, const Operation& operation
   return refusals_.wrongToken(head.peerAddress(), operation.path) ? unauthenticated() : tooManyGuesses();
 }
 
+Gate::Known Gate::callerOf(const RequestHead& head, const Tokens& tokens) const {
+  const std::string_view authorization = head.header("authorization");
+  Known known;
+  if (head.count("authorization") == 1 && protocol::startsWithWord(authorization, kBearer)) {
+    known.digest = Tokens::digestOf(authorization.substr(kBearer.size()));
+    known.caller = tokens.find(known.digest);
+  } else if (hasCookieAlone(head)) {
+    for (const Logins::Key& key : logins_.keysOf(head.header("cookie"))) {
+      if (const std::optional<Tokens::Digest> token = logins_.find(key)) {
+        known.login = key;
+        known.digest = *token;
+        known.caller = tokens.find(known.digest);
+      }
+      if (known.caller) {
+        break;
+      }
+    }
+  }
+  return known;
+}
+
+std::optional<Admission> Gate::refuseAccess(const RequestHead& head, std::string_view target,
+                                            const Operation& operation, const Known& known) const {
+  if (!known.caller && operation.isPage && !isOpen(operation)) {
+    return askToLogIn(target);
+  }
+  if (!known.caller && (!isOpen(operation) || head.count("authorization") > 0)) {
+    return refuseCaller(head, operation);
+  }
+  const Caller caller = known.caller.value_or(Caller{});
+  if (!isOpen(operation) && !operation.roles.empty() && !caller.roles.hasOneOf(operation.roles)) {
+    refusals_.wrongRole(head.peerAddress(), operation.path, caller.name);
+    return withoutRole(operation, caller);
+  }
+  return std::nullopt;
+}
+
 Admission Gate::admit(const RequestHead& head) const {
   const auto [host, target] = addressOf(head);
   if (!isAllowedHost(host)) {
@@ -193,51 +244,25 @@ Admission Gate::admit(const RequestHead& head) const {
   Request request;
   request.caller = Caller{"local", kAllRoles};
   bool isAuthenticated = true;
-  bool isByCookie = false;
-  if (const std::shared_ptr<const Tokens> tokens = this->tokens()) {
-    const std::string_view authorization = head.header("authorization");
-    const bool isOne = head.count("authorization") == 1 && protocol::startsWithWord(authorization, kBearer);
-    isByCookie = head.count("authorization") == 0 && head.count("cookie") > 0;
-    std::optional<Logins::Key> login;
-    Tokens::Digest digest{};
-    std::optional<Caller> caller;
-    if (isOne) {
-      digest = Tokens::digestOf(authorization.substr(kBearer.size()));
-      caller = tokens->find(digest);
-    } else if (isByCookie) {
-      for (const Logins::Key& key : logins_.keysOf(head.header("cookie"))) {
-        if (const std::optional<Tokens::Digest> token = logins_.find(key)) {
-          login = key;
-          digest = *token;
-          caller = tokens->find(digest);
-        }
-        if (caller) {
-          break;
-        }
-      }
+  const std::shared_ptr<const Tokens> tokens = this->tokens();
+  if (tokens) {
+    const Known known = callerOf(head, *tokens);
+    isAuthenticated = known.caller.has_value();
+    if (std::optional<Admission> refusal = refuseAccess(head, target, operation, known)) {
+      return std::move(*refusal);
     }
-    isAuthenticated = caller.has_value();
     request.logins = &logins_;
     request.tokens = tokens;
-    if (!caller && operation.isPage && !isOpen(operation)) {
-      return askToLogIn(target);
-    }
-    if (!caller && (!isOpen(operation) || head.count("authorization") > 0)) {
-      return refuseCaller(head, operation);
-    }
-    request.caller = std::move(caller).value_or(Caller{});
-    if (!isOpen(operation) && !operation.roles.empty() && !request.caller.roles.hasOneOf(operation.roles)) {
-      refusals_.wrongRole(head.peerAddress(), operation.path, request.caller.name);
-      return withoutRole(operation, request.caller);
-    }
+    request.caller = known.caller.value_or(Caller{});
     if (operation.stream != nullptr) {
-      request.isStillAllowed = [this, &operation, digest, login] {
+      request.isStillAllowed = [this, &operation, digest = known.digest, login = known.login] {
         const std::shared_ptr<const Tokens> now = this->tokens();
         const std::optional<Caller> found = now ? now->find(digest) : std::nullopt;
         return found && found->roles.hasOneOf(operation.roles) && (!login || logins_.find(*login));
       };
     }
   }
+  const bool isByCookie = tokens && hasCookieAlone(head);
   if (isForeign(head, host, operation, isByCookie)) {
     return refused(
         problemAnswer(403, "Forbidden",
@@ -257,12 +282,7 @@ Admission Gate::admit(const RequestHead& head) const {
   }
   request.path = std::move(route.path);
   request.query = std::move(*query);
-  request.contentType = head.header("content-type");
-  request.accept = head.header("accept");
-  request.idempotencyKey = head.header("idempotency-key");
-  request.lastEventId = head.header("last-event-id");
-  request.ifNoneMatch = head.header("if-none-match");
-  request.cookie = head.header("cookie");
+  takeHeaders(head, request);
   return operation.stream != nullptr ? admitStream(operation, std::move(request), isAuthenticated)
                                      : admitRun(operation, std::move(request), isAuthenticated);
 }

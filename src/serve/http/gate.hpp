@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,17 @@ public:
   [[nodiscard]] std::shared_ptr<const Tokens> tokens() const;
 
 private:
+  /// Who asks, by a token or by a login that stands for one; no caller: neither is known.
+  struct Known {
+    std::optional<Caller> caller;
+    Tokens::Digest digest{};
+    std::optional<Logins::Key> login;
+  };
+  [[nodiscard]] Known callerOf(const transport::RequestHead& head, const Tokens& tokens) const;
+  /// Nothing: this caller may ask for the operation.
+  [[nodiscard]] std::optional<transport::Admission> refuseAccess(const transport::RequestHead& head,
+                                                                 std::string_view target, const Operation& operation,
+                                                                 const Known& known) const;
   [[nodiscard]] transport::Admission admitRun(const Operation& operation, Request&& request,
                                               bool isAuthenticated) const;
   [[nodiscard]] transport::Admission admitStream(const Operation& operation, Request&& request,

@@ -8,23 +8,10 @@
 
 #include "base/options.hpp"
 #include "sqlite/transaction.hpp"
-#include "sqlite/vacuum.hpp"
 #include "sqlite/wal/log_tail.hpp"
-#include "store/sqlite/cache/claim_bits.hpp"
-#include "store/sqlite/cache/claim_cache.hpp"
-#include "store/sqlite/inbound/inbound_marks.hpp"
-#include "store/sqlite/inbound/inbox.hpp"
+#include "store/sqlite/components.hpp"
 #include "store/sqlite/log_keeper.hpp"
-#include "store/sqlite/outbound/claims.hpp"
-#include "store/sqlite/outbound/dead_letters.hpp"
-#include "store/sqlite/outbound/discovery.hpp"
-#include "store/sqlite/outbound/outbox.hpp"
-#include "store/sqlite/outbound/settles.hpp"
-#include "store/sqlite/peers/holds.hpp"
 #include "store/sqlite/peers/liveness.hpp"
-#include "store/sqlite/peers/owners.hpp"
-#include "store/sqlite/peers/peer_resets.hpp"
-#include "store/sqlite/peers/peers.hpp"
 #include "store/sqlite/schema/new_store.hpp"
 #include "store/sqlite/schema/notes.hpp"
 #include "store/sqlite/schema/recount.hpp"
@@ -33,103 +20,6 @@
 
 namespace ackbox::store::sqlite {
 namespace {
-
-/// The parts whose statements need the tables.
-struct Components {
-  Components(Connection& connection, Transaction& transaction, const OutboxOptions& options,
-             std::shared_ptr<Liveness> liveness, LatencyWindow& window)
-      : counters(connection.handle(), connection.prefix()),
-        states(connection.handle(), connection.prefix()),
-        lazyRows(connection.handle(), connection.prefix(), counters, states),
-        oldest(connection.handle(), connection.prefix(), counters),
-        inFlight(connection, states),
-        shares(connection.handle(), connection.prefix(), counters),
-        latencies(window, *options.clock),
-        rows(connection.handle(), connection.prefix()),
-        gathered(rows, claimCache),
-        context{connection, counters,  states,   lazyRows, oldest,         inFlight,       claimCache,
-                shares,     latencies, gathered, options,  *options.clock, *options.random},
-        holds(context),
-        discovery(context, transaction, holds),
-        peers(context),
-        peerResets(context, peers, discovery),
-        outbox(context, peers, rows, discovery),
-        claims(context),
-        settles(context, holds, peerResets),
-        deadLetters(context, outbox, settles, holds),
-        marks(context),
-        inbox(context, marks),
-        owners(context, std::move(liveness)),
-        vacuum(connection),
-        selectEpoch(connection.prepare("SELECT epoch FROM #meta")) {}
-
-  template <typename Step>
-  void forward(const Step& step) {
-    for (WriteBack* const part : writeBacks) {
-      step(*part);
-    }
-  }
-  template <typename Step>
-  void backward(const Step& step) {
-    // NOLINTNEXTLINE(modernize-loop-convert): clang 14 does not compile the reversed views of libstdc++.
-    for (auto part = writeBacks.rbegin(); part != writeBacks.rend(); ++part) {
-      step(**part);
-    }
-  }
-
-  Counters counters;
-  SessionStates states;
-  LazySessionRows lazyRows;
-  Oldest oldest;
-  InFlight inFlight;
-  ClaimCache claimCache;
-  SenderShares shares;
-  AckLatencies latencies;
-  OutboxRows rows;
-  GatheredRows gathered;
-  Context context;
-  Holds holds;
-  Discovery discovery;
-  Peers peers;
-  PeerResets peerResets;
-  Outbox outbox;
-  Claims claims;
-  Settles settles;
-  DeadLetters deadLetters;
-  InboundMarks marks;
-  Inbox inbox;
-  Owners owners;
-  Vacuum vacuum;
-  Statement selectEpoch;
-
-  /// All memory that runs ahead of the file. The order is that of a commit.
-  const std::vector<WriteBack*> writeBacks = {
-      // New rows come first: what follows looks at the outbox's rows.
-      &gathered,
-      // Claims name rows and sessions. What was acknowledged goes from here into the sessions' states.
-      &inFlight,
-      // Tails and gauges of sessions go from here, and from the counters, into the sessions' states.
-      &lazyRows,
-      // So all changes of a session are written as one row.
-      &states,
-      // Marks of inbound frames, and what they make their senders' shares.
-      &marks,
-      &shares,
-      // Looks at the rows that are left, and moves a counter.
-      &oldest,
-      // After all that counts. Only now is known whether the gauges must be counted anew.
-      &counters,
-      // The others write nothing. These hand over what is committed: latencies to the window, rows to discovery, and
-      // then recalls, for which discovery starts over.
-      &latencies,
-      &outbox,
-      &peerResets,
-      // These only remember what was read.
-      &claimCache,
-      &holds,
-      &owners,
-  };
-};
 
 void requireWritable(sqlite3* connection, const OutboxOptions& options) {
   requireUsable(connection, options.tablePrefix, options.createSchema);

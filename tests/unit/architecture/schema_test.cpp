@@ -1,6 +1,6 @@
 // Goal: proto/schema.md tells of the columns that a file has, and of no others. Method: a file that was just made,
 // asked by SQLite itself. That the document is made of the comments in
-// src/store/sqlite/schema/schema.cpp, one for each column, is held by scripts/schema_document.
+// src/store/sqlite/schema/tables.cpp, one for each column, is held by scripts/schema_document.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>

@@ -12,23 +12,8 @@ constexpr std::chrono::milliseconds kClockSkew = std::chrono::seconds(300);
 // A longer gap is counted as this one.
 constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
 
-// Senders' stores that are kept in memory.
-constexpr std::size_t kOriginsMax = 1'024;
-
-// How exactly the last frame's time is kept for a sender's store: not a write for each of its frames.
-constexpr std::chrono::milliseconds kSeenStep = std::chrono::hours(24);
-
-// Sessions of closed stores that go for each that is made, and where a sender is at its limit.
-constexpr std::size_t kSweptEach = 4;
-constexpr std::size_t kSweptAtLimit = 256;
-
 // Sessions whose mark is kept in memory: 5 MB, and seven times that with the longest names.
 constexpr std::size_t kMarksMax = 20'000;
-
-/// The text that comes next after `text` in the order of bytes.
-std::string following(std::string_view text) {
-  return std::string(text).append(1, '\0');
-}
 
 // SQLite would say 0, and what took effect would take effect again.
 void requireNumbers(bool areNumbers, const InboundIdentity& frame) {
@@ -202,88 +187,6 @@ void InboundMarks::markOrigin(const InboundIdentity& frame, WallTime now, std::c
   }
 }
 
-// The order of events decides what came first, not the calendar: a clock that leaps ahead makes a store silent for
-// long, but not another one begin after it.
-void InboundMarks::closeSilent(std::string_view source, WallTime now, std::chrono::milliseconds silence) {
-  const std::size_t closed =
-      Query(closeSilent_, source, now - silence - kSeenStep, now - kSeenStep, kSeenStep.count()).run();
-  if (closed != 0) {
-    origins_.clear();
-  }
-  sweep(source, kSweptEach);
-}
-
-// In turns: frames of one store may wait for long, and keep its sessions.
-void InboundMarks::sweep(std::string_view source, std::size_t limit) {
-  const auto known = sweeps_.find(source);
-  SessionPlace place = known == sweeps_.end() ? SessionPlace() : known->second;
-  bool isSecondRound = place.origin.empty();
-  for (std::size_t left = limit; left > 0;) {
-    std::string origin;
-    if (Query query(selectClosing_, source, place.origin); query.next()) {
-      origin = query.text(0);
-    }
-    if (origin.empty() && isSecondRound) {
-      place = {};
-      break;
-    }
-    if (origin.empty()) {
-      isSecondRound = true;
-      place = {};
-      continue;
-    }
-    if (origin != place.origin) {
-      place = {origin, {}};
-    }
-    const std::size_t looked = dropSessions(source, origin, place, left).looked;
-    if (looked < left) {
-      Query(closeSwept_, source, origin).run();
-      place = {following(origin), {}};
-    }
-    // A store without sessions is work, too.
-    left -= std::max<std::size_t>(looked, 1);
-  }
-  if (!place.origin.empty()) {
-    if (known == sweeps_.end() && sweeps_.size() >= kOriginsMax) {
-      sweeps_.clear();
-    }
-    sweeps_.insert_or_assign(std::string(source), std::move(place));
-  } else if (known != sweeps_.end()) {
-    sweeps_.erase(known);
-  }
-}
-
-InboundMarks::Slice InboundMarks::dropSessions(std::string_view source, std::optional<std::string_view> origin,
-                                               SessionPlace& place, std::size_t limit) {
-  // A mark that is gathered is written, or it would outlive its session.
-  flush();
-  struct Found {
-    std::int64_t key;
-    std::string origin;
-    std::string session;
-  };
-  Slice slice;
-  std::vector<Found> toDrop;
-  SessionPlace next = place;
-  {
-    Query query(selectSessions_, source, place.origin, place.session, origin, limit);
-    for (; query.next(); ++slice.looked) {
-      next = {query.text(1), following(query.view(2))};
-      if (query.integer(3) == 0) {
-        toDrop.push_back({query.integer(0), query.text(1), query.text(2)});
-      }
-    }
-  }
-  place = std::move(next);
-  for (const Found& one : toDrop) {
-    Query(dropSession_, one.key).run();
-    context_.shares.add(source, -shareOfSession(source, one.origin, one.session));
-    sessions_.erase(std::string(source).append("\n").append(one.origin).append("\n").append(one.session));
-  }
-  slice.dropped = toDrop.size();
-  return slice;
-}
-
 void InboundMarks::markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
   markAccepted(frame, gap, life);
   context_.counters.add(Counter::received, 1);
@@ -361,123 +264,6 @@ std::optional<InboundLimit> InboundMarks::resultLimitReached(std::string_view so
                                                                       : bytesLimitReached(source, limits);
 }
 
-ForgetReport InboundMarks::forgetSender(std::string_view source, std::optional<std::string_view> origin,
-                                        ForgetPlace& place, std::size_t limit) {
-  using Table = ForgetPlace::Table;
-  ForgetReport report;
-  for (std::size_t left = limit; left > 0 && !place.isAtEnd();) {
-    const Table table = place.table;
-    const bool isKept = context_.shares.of(source).marks > 0;
-    std::size_t looked = 0;
-    switch (table) {
-      case Table::sessions:
-        looked = forgetSessions(source, origin, place, left, report);
-        break;
-      case Table::origins:
-        looked = forgetOrigins(source, origin, place, left, report);
-        break;
-      case Table::results:
-        looked = isKept ? forgetResults(source, origin, place, left, report) : 0;
-        break;
-      case Table::marks:
-        looked = isKept && !origin ? forgetMarks(source, place, left, report) : 0;
-        break;
-      case Table::none:
-        break;
-    }
-    if (looked < left) {
-      place = {};
-      place.table = static_cast<Table>(static_cast<int>(table) + 1);
-    }
-    left -= looked;
-  }
-  origins_.clear();
-  return report;
-}
-
-std::size_t InboundMarks::forgetSessions(std::string_view source, std::optional<std::string_view> origin,
-                                         ForgetPlace& place, std::size_t limit, ForgetReport& report) {
-  SessionPlace next{std::max(place.origin, std::string(origin.value_or(""))), place.session};
-  const Slice slice = dropSessions(source, origin, next, limit);
-  place.origin = std::move(next.origin);
-  place.session = std::move(next.session);
-  report.sessions += slice.dropped;
-  report.kept += slice.looked - slice.dropped;
-  return slice.looked;
-}
-
-// A store whose sessions stay is known on.
-std::size_t InboundMarks::forgetOrigins(std::string_view source, std::optional<std::string_view> origin,
-                                        ForgetPlace& place, std::size_t limit, ForgetReport& report) {
-  std::vector<std::string> found;
-  const std::string first = std::max(place.origin, std::string(origin.value_or("")));
-  for (Query query(selectOrigins_, source, first, origin, limit); query.next();) {
-    found.push_back(query.text(0));
-  }
-  for (const std::string& each : found) {
-    if (Query(dropOrigin_, source, each).run() != 0) {
-      context_.shares.add(source, -shareOfOrigin(source, each));
-      ++report.origins;
-    }
-    place.origin = following(each);
-  }
-  return found.size();
-}
-
-std::size_t InboundMarks::forgetResults(std::string_view source, std::optional<std::string_view> origin,
-                                        ForgetPlace& place, std::size_t limit, ForgetReport& report) {
-  struct Found {
-    ForgetPlace key;
-    std::size_t texts;
-  };
-  std::size_t looked = 0;
-  std::vector<Found> toDrop;
-  ForgetPlace next = place;
-  {
-    Query query(selectResults_, place.id, place.source, place.origin, place.session, place.sequence, limit);
-    for (; query.next(); ++looked) {
-      Found found{place, query.as<std::size_t>(5)};
-      Columns columns(query);
-      columns >> found.key.id >> found.key.source >> found.key.origin >> found.key.session >> found.key.sequence;
-      if (found.key.source == source && (!origin || found.key.origin == *origin)) {
-        toDrop.push_back(found);
-      }
-      next = std::move(found.key);
-    }
-  }
-  place = std::move(next);
-  for (const auto& [key, texts] : toDrop) {
-    Query(dropResult_, key.id, key.source, key.origin, key.session, key.sequence).run();
-    context_.shares.add(source, -shareOfResult(source, key.origin, key.session, key.id, texts));
-  }
-  report.marks += toDrop.size();
-  return looked;
-}
-
-std::size_t InboundMarks::forgetMarks(std::string_view source, ForgetPlace& place, std::size_t limit,
-                                      ForgetReport& report) {
-  std::size_t looked = 0;
-  std::vector<std::string> toDrop;
-  ForgetPlace next = place;
-  {
-    Query query(selectMarks_, place.id, place.source, limit);
-    for (; query.next(); ++looked) {
-      next.id = query.text(0);
-      next.source = query.text(1);
-      if (next.source == source) {
-        toDrop.push_back(next.id);
-      }
-    }
-  }
-  place = std::move(next);
-  for (const std::string& id : toDrop) {
-    Query(dropMark_, id, source).run();
-    context_.shares.add(source, -shareOfMark(source, id));
-  }
-  report.marks += toDrop.size();
-  return looked;
-}
-
 void InboundMarks::markAccepted(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) {
   requireNoScope();
   const WallTime now = context_.clock.wallNow();
@@ -545,15 +331,6 @@ void InboundMarks::forget() noexcept {
   changed_.clear();
   sessions_.clear();
   origins_.clear();
-}
-
-std::size_t InboundMarks::purge(std::size_t limit) {
-  std::size_t purged = 0;
-  for (Query query(purge_, context_.clock.wallNow(), limit); query.next(); ++purged) {
-    const std::string source = query.text(0);
-    context_.shares.add(source, -shareOfMark(source, query.view(1)));
-  }
-  return purged;
 }
 
 }  // namespace ackbox::store::sqlite

@@ -53,6 +53,14 @@ public:
   [[nodiscard]] bool isPending() const noexcept override { return !changed_.empty(); }
 
 private:
+  // Senders' stores that are kept in memory.
+  static constexpr std::size_t kOriginsMax = 1'024;
+  // How exactly the last frame's time is kept for a sender's store: not a write for each of its frames.
+  static constexpr std::chrono::milliseconds kSeenStep = std::chrono::hours(24);
+  // Sessions of closed stores that go for each that is made, and where a sender is at its limit.
+  static constexpr std::size_t kSweptEach = 4;
+  static constexpr std::size_t kSweptAtLimit = 256;
+
   [[nodiscard]] std::optional<InboundLimit> findLimit(const InboundIdentity& frame, const InboundLimits& limits);
 
   struct Mark {
@@ -83,6 +91,8 @@ private:
   [[nodiscard]] std::optional<InboundLimit> bytesLimitReached(std::string_view source, const InboundLimits& limits);
   /// A frame of the store was taken.
   void markOrigin(const InboundIdentity& frame, WallTime now, std::chrono::milliseconds silence);
+
+  // --- forgetting.cpp: what may go.
   /// Closes a few stores of the sender that were silent for so long after another took their place.
   void closeSilent(std::string_view source, WallTime now, std::chrono::milliseconds silence);
   /// Where to go on among a sender's sessions, which are looked at in the order of their names.

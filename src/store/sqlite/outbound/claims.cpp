@@ -170,8 +170,6 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, con
     session.status = delivery::ClaimStatus::busy;
     return;
   }
-  // A row that is found in one session and read of another is sent in neither's name.
-  const bool isElsewhere = !delivery::isUnit(session.session) && row->session != session.session;
   if (delivery::isUnit(session.session) && !row->isDamaged) {
     if (const SessionRow* const queue = sessionOf(row->session);
         queue == nullptr || queue->isDamaged || !queue->isUnordered) {
@@ -179,10 +177,9 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, con
       return;
     }
   }
-  OutboundFrame& frame = row->frame;
   const bool isHeld = context_.inFlight.rows.holds(key);
   const std::optional<WallTime> until = isHeld ? std::nullopt
-                                               : waitsUntil(row->dueAt, frame.enqueuedAt, row->attempt != 0,
+                                               : waitsUntil(row->dueAt, row->frame.enqueuedAt, row->attempt != 0,
                                                             delivery::isUnit(session.session), key == waited, look.now);
   if (until) {
     session.status = delivery::ClaimStatus::notDue;
@@ -190,7 +187,7 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, con
     session.delayed = key;
     return;
   }
-  const std::uint64_t wireBytes = delivery::wireBytes(frame.data.size());
+  const std::uint64_t wireBytes = delivery::wireBytes(row->frame.data.size());
   if (!reply.messages.empty() && reply.bytes + wireBytes > look.bytesMax) {
     // The next claim is likely to be of it.
     reply.isFull = true;
@@ -198,27 +195,35 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, con
     context_.claimCache.add(key, std::move(*row));
     return;
   }
+  take(key, *row, isHeld, session, reply);
+  reply.bytes += wireBytes;
+}
+
+void Claims::take(delivery::MessageKey key, OutboxRow& row, bool isHeld, delivery::SessionClaimed& session,
+                  ClaimReply& reply) {
+  OutboundFrame& frame = row.frame;
+  // A row that is found in one session and read of another is sent in neither's name.
+  const bool isElsewhere = !delivery::isUnit(session.session) && row.session != session.session;
   if (isHeld) {
     // The number that the earlier claim has becomes stale.
     Query(claimAgain_, key).run();
-    ++row->attempt;
+    ++row.attempt;
   }
   const auto bytes = static_cast<std::int64_t>(frame.data.size());
   // Of a damaged row, the session that it was found in is more likely its own.
-  const delivery::SessionKey of = delivery::isUnit(session.session) ? row->session : session.session;
+  const delivery::SessionKey of = delivery::isUnit(session.session) ? row.session : session.session;
   context_.inFlight.rows.add(key);
   context_.inFlight.facts.insert_or_assign(
-      key, RowFacts{of, frame.sequence, bytes, row->attempt, frame.enqueuedAt, frame.messageId});
-  reply.bytes += wireBytes;
+      key, RowFacts{of, frame.sequence, bytes, row.attempt, frame.enqueuedAt, frame.messageId});
   session.rows.push_back({.key = key,
                           .sequence = frame.sequence,
-                          .attempt = row->attempt + 1,
+                          .attempt = row.attempt + 1,
                           .retryCount = frame.retryCount,
                           .dataBytes = static_cast<std::uint32_t>(bytes),
                           .enqueuedAt = frame.enqueuedAt,
                           .expiresAt = frame.expiresAt,
-                          .notBefore = row->notBefore,
-                          .isDamaged = row->isDamaged || isElsewhere});
+                          .notBefore = row.notBefore,
+                          .isDamaged = row.isDamaged || isElsewhere});
   reply.messages.push_back({session.session, key, std::move(frame)});
 }
 

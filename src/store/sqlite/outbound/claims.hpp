@@ -32,6 +32,9 @@ private:
   void claimUnit(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply);
   void claimRow(delivery::MessageKey key, delivery::MessageKey waited, const Look& look,
                 delivery::SessionClaimed& session, ClaimReply& reply);
+  /// `isHeld`: an earlier claim has it.
+  void take(delivery::MessageKey key, OutboxRow& row, bool isHeld, delivery::SessionClaimed& session,
+            ClaimReply& reply);
   /// Null: there is no such session. Valid until the cache's next change.
   [[nodiscard]] SessionRow* sessionOf(delivery::SessionKey key);
   [[nodiscard]] std::optional<OutboxRow> read(delivery::MessageKey key);

@@ -358,6 +358,20 @@ std::optional<AckedById> Settles::ackById(std::string_view messageId) {
   return AckedById{*settled, std::move(found->peer), std::move(found->session)};
 }
 
+// About what the message was before it was redriven: that is on its way, or has a result of its own.
+bool Settles::isOfEarlier(const Located& found, std::uint64_t sequence, std::optional<WallTime> time) {
+  const bool isOfOtherNumber = sequence != 0 && sequence != found.settlement.sequence;
+  const bool isOfOtherEnqueue = found.settlement.sequence == 0 && time && *time != found.enqueuedAt;
+  return isOfOtherNumber || isOfOtherEnqueue;
+}
+
+// A result of a lost store, or from before the peer forgot, comes late: its message goes out again, and is a duplicate
+// if the peer still knows it.
+bool Settles::isLate(const Located& found, std::string_view origin) {
+  const bool isOfOther = !origin.empty() && !found.store.empty() && origin != found.store;
+  return isOfOther || (found.resets > 0 && found.settlement.from == MessageState::pending);
+}
+
 AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
                                        const FrameResult& result, std::string_view origin,
                                        std::optional<WallTime> time) {
@@ -369,19 +383,7 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
     reply.kind = Kind::refused;
     return reply;
   }
-  const bool isOfOtherNumber = found && sequence != 0 && sequence != found->settlement.sequence;
-  const bool isOfOtherEnqueue = found && found->settlement.sequence == 0 && time && *time != found->enqueuedAt;
-  if (isOfOtherNumber || isOfOtherEnqueue) {
-    // About what the message was before it was redriven: that is on its way, or has a result of its own.
-    found.reset();
-  }
-  // A result of a lost store, or from before the peer forgot, comes late: its message goes out again, and is a
-  // duplicate if the peer still knows it.
-  const auto isLate = [&] {
-    const bool isOfOther = !origin.empty() && !found->store.empty() && origin != found->store;
-    return isOfOther || (found->resets > 0 && found->settlement.from == MessageState::pending);
-  };
-  if (found && isLate()) {
+  if (found && (isOfEarlier(*found, sequence, time) || isLate(*found, origin))) {
     found.reset();
   }
   if (found && result.outcome == Outcome::nack && found->settlement.from == MessageState::sent) {

@@ -45,6 +45,9 @@ private:
     WallTime enqueuedAt{};
   };
   std::optional<Located> locate(std::string_view messageId);
+  /// Whether an ACK event is not about the message as it is now.
+  [[nodiscard]] static bool isOfEarlier(const Located& found, std::uint64_t sequence, std::optional<WallTime> time);
+  [[nodiscard]] static bool isLate(const Located& found, std::string_view origin);
   void finishFailed(const delivery::Settlement& settlement);
   std::optional<SettledMessage> apply(const delivery::Settlement& settlement, bool isOwn);
   /// Of a row that was deferred.

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <array>
+
+namespace ackbox::store::sqlite {
+
+/// The statements that make the tables and their indexes; `#` is the table prefix. A released schema never changes: a
+/// new version is reached by statements of its own.
+extern const char* const kTablesSql;
+
+/// The tables, but the one that says the version.
+inline constexpr std::array kTables = {
+    "meta",   "owners",           "peers",           "sessions",         "session_states",  "claims",
+    "outbox", "idempotency_keys", "vacated_numbers", "inbound_sessions", "inbound_origins", "processed_messages",
+    "inbox",  "inbox_results",    "inbound_senders", "counters",         "peer_counters",
+};
+
+}  // namespace ackbox::store::sqlite
