@@ -1,6 +1,8 @@
 #include "cli/grammar.hpp"
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "ackbox/version.hpp"
 #include "base/duration.hpp"
@@ -350,7 +352,40 @@ void addDaemon(CLI::App& app, Arguments& arguments) {
   addDuration(health, "--timeout", arguments.timeout, "For the whole answer, the connection included (default 3s)");
 }
 
+struct Group {
+  const char* title;
+  std::vector<const char*> commands;
+};
+
+/// In the order of the help.
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all = {
+      {"Begin", {"init", "serve", "health", "enqueue"}},
+      {"Look at an outbox", {"stats", "top", "peers", "sessions", "blocked", "list", "show", "explain"}},
+      {"Change what is sent", {"retry", "discard", "mark-failed", "pause", "resume", "unblock"}},
+      {"Received frames",
+       {"inbox", "inbox-show", "inbox-explain", "inbox-retry", "inbox-discard", "senders", "forget"}},
+      {"Watch", {"check", "doctor"}},
+      {"Keep the file", {"backup", "restore", "export", "verify", "repair", "vacuum", "migrate"}},
+      {"For the shell", {"completion", "man"}},
+  };
+  return all;
+}
+
 }  // namespace
+
+std::string overview() {
+  std::string text = "Usage: ackbox COMMAND FILE\n\n";
+  for (const Group& group : groups()) {
+    std::string line = group.title;
+    line.resize(21, ' ');
+    for (const char* const command : group.commands) {
+      line += std::string(" ") + command;
+    }
+    text += line + "\n";
+  }
+  return text + "\nackbox --help says what each is for, and ackbox COMMAND --help how it is used.\n";
+}
 
 std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
   auto app = std::make_shared<CLI::App>("Shows and repairs an ackbox outbox", "ackbox");
@@ -360,10 +395,10 @@ std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
   app->require_subcommand(1);
   app->add_flag("--json", arguments.json, "Print JSON, one object a line; before the command or after it");
   Grammar grammar(*app, arguments);
+  addDaemon(*app, arguments);
   addReading(grammar, arguments);
   addChanging(grammar, arguments);
   addSteering(grammar, arguments);
-  addDaemon(*app, arguments);
   addKeeping(grammar, arguments);
   for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
     command->footer("Example:\n  " + std::string(exampleOf(command->get_name())));
@@ -374,6 +409,11 @@ std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
       ->type_name("")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   app->add_subcommand("man", "Print the manual page, for man -l -");
+  for (const Group& group : groups()) {
+    for (const char* const command : group.commands) {
+      app->get_subcommand(command)->group(group.title);
+    }
+  }
   return app;
 }
 
