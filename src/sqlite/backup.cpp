@@ -13,7 +13,7 @@
 #include "sqlite/connection.hpp"
 #include "sqlite/snapshot.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 // About a megabyte, and 10 ms.
@@ -104,4 +104,4 @@ void backUp(const std::filesystem::path& file, const std::filesystem::path& to, 
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -6,7 +6,7 @@
 
 #include "ackbox/options.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// Copies `file` page by page, in one snapshot, to `to`, which must not be there: see `OutboxReader::backUp`.
 ///
@@ -17,4 +17,4 @@ namespace ackbox::store {
 void backUp(const std::filesystem::path& file, const std::filesystem::path& to, const OutboxOptions& options,
             const std::function<void(std::uint64_t done, std::uint64_t of)>& progress);
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

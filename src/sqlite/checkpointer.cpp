@@ -8,7 +8,7 @@
 #include "sqlite/connection.hpp"
 #include "sqlite/statement.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 // How long one checkpoint may hold up the writer while it waits for another writer or for a reader.
@@ -97,4 +97,4 @@ int Checkpointer::onBusy(void* self, int count) {
   return 0;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

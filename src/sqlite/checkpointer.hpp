@@ -7,7 +7,7 @@
 
 #include "ackbox/clock.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// Moves the WAL back into the database when it has grown enough, always under the writer lock.
 ///
@@ -62,4 +62,4 @@ private:
   bool roomIsTried_ = false;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -14,7 +14,7 @@
 #include "sqlite/wal/log_rewrite.hpp"
 #include "sqlite/work_limit.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 constexpr int kSynchronousNormal = 1;
@@ -274,4 +274,4 @@ void Connection::doubtSync() noexcept {
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

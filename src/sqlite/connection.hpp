@@ -15,7 +15,7 @@
 #include "sqlite/statement.hpp"
 #include "sqlite/wal/batched_log.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// The one write connection to a file: in WAL mode, with the settings that the promises rest on.
 ///
@@ -100,4 +100,4 @@ private:
 /// The first column of the only row, such as a PRAGMA's value.
 [[nodiscard]] std::string scalar(sqlite3* connection, std::string_view sql);
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -4,7 +4,7 @@
 
 #include "sqlite/connection.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 // A path as an SQLite URI has it.
@@ -63,4 +63,4 @@ ReadConnection::~ReadConnection() {
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -8,7 +8,7 @@
 #include "ackbox/options.hpp"
 #include "sqlite/statement.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// A connection of its own for reading, so that no reader waits for the writer. Read-write, so that it can take part in
 /// the log's locks; `query_only` keeps it from writing. As the last to close a file it leaves that and its log as they
@@ -46,4 +46,4 @@ private:
   sqlite3* connection_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 Errc errcOf(int extendedCode) noexcept {
   if (extendedCode == SQLITE_IOERR_NOMEM) {
@@ -197,4 +197,4 @@ void Query::check(int code) const {
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

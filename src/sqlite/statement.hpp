@@ -17,7 +17,7 @@
 #include "ackbox/clock.hpp"
 #include "ackbox/error.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// The one mapping of SQLite's (extended) result codes.
 [[nodiscard]] Errc errcOf(int extendedCode) noexcept;
@@ -178,4 +178,4 @@ private:
   int next_ = 0;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 // What SQLite may undo a whole transaction for without a ROLLBACK.
@@ -171,4 +171,4 @@ void Transaction::requireOwn() const {
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

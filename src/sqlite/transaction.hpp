@@ -6,7 +6,7 @@
 #include "ackbox/error.hpp"
 #include "sqlite/connection.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// The write transaction of the store's connection, and the guard that keeps handlers from ending it.
 ///
@@ -60,4 +60,4 @@ private:
   bool lost_ = false;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

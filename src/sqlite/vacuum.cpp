@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 constexpr const char* kIncremental = "2";
@@ -49,4 +49,4 @@ std::size_t Vacuum::freePages() {
   return query.as<std::size_t>(1);
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -4,7 +4,7 @@
 
 #include "sqlite/connection.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// Gives free pages back, a few at a time. Only in files that we made, with incremental vacuum from their first page:
 /// an application's file is never converted.
@@ -27,4 +27,4 @@ private:
   Statement pages_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -4,7 +4,7 @@
 
 #include "base/processor_time.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 using std::chrono::milliseconds;
@@ -58,4 +58,4 @@ void limitWork(sqlite3* connection, milliseconds most) {
   sqlite3_progress_handler(connection, kStepsBetweenLooks, &onProgress, known);
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// The processor time that one statement on a file of so many bytes may take: a hundred times what an honest one does.
 [[nodiscard]] std::chrono::milliseconds workOn(std::uintmax_t fileBytes) noexcept;
@@ -15,4 +15,4 @@ namespace ackbox::store {
 /// there is no memory.
 void limitWork(sqlite3* connection, std::chrono::milliseconds most);
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

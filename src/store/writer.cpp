@@ -295,7 +295,7 @@ std::error_code Writer::commitOnce(Job* first, WhenLocked whenLocked) noexcept {
     return {};
   } catch (...) {
     store_.rollback();
-    return errorOf(std::current_exception());
+    return ackbox::sqlite::errorOf(std::current_exception());
   }
 }
 

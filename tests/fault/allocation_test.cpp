@@ -111,13 +111,13 @@ TEST_CASE("P1 P3 P4: whatever allocation of SQLite fails, a run of the manager's
 
 TEST_CASE("whatever allocation of SQLite fails, the check of its log says no more than that there was no memory") {
   REQUIRE(allocations.installed);
-  CHECK(store::checkLog().empty());
+  CHECK(sqlite::checkLog().empty());
   allocations.lasts = false;
   std::uint64_t refusals = 0;
   for (std::uint64_t nth = 1;; ++nth) {
     allocations.count = 0;
     allocations.failAt = nth;
-    const std::string found = store::checkLog();
+    const std::string found = sqlite::checkLog();
     const bool isOver = allocations.count < nth;
     allocations.failAt = 0;
     if (isOver) {

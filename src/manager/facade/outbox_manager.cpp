@@ -44,7 +44,7 @@ std::vector<EnqueueReceipt> storeTraced(manager::Core& core, std::span<const Fra
     }
     return receipts;
   } catch (...) {
-    const std::error_code error = store::errorOf(std::current_exception());
+    const std::error_code error = sqlite::errorOf(std::current_exception());
     for (const manager::Tracer::Span& span : spans) {
       tracer.enqueueEnded(span, error, {});
     }

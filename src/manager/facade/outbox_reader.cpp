@@ -42,7 +42,7 @@ struct OutboxReader::Body::OfFile final : Body {
 
   [[nodiscard]] std::shared_ptr<const store::Reader> reader() override {
     const MutexLock lock(mutex);
-    if (opened->isImmutable() && (store::hasLog(file) || std::filesystem::last_write_time(file) != writtenAt)) {
+    if (opened->isImmutable() && (sqlite::hasLog(file) || std::filesystem::last_write_time(file) != writtenAt)) {
       // An agent has come since, and perhaps gone again.
       open();
     }
@@ -75,7 +75,7 @@ struct OutboxReader::Body::OfFile final : Body {
   [[nodiscard]] VerifyReport verify() override { return store::sqlite::verify(file, options); }
   void backUp(const std::filesystem::path& to,
               const std::function<void(std::uint64_t, std::uint64_t)>& progress) override {
-    store::backUp(file, to, options, progress);
+    sqlite::backUp(file, to, options, progress);
   }
   [[nodiscard]] WallTime now() override { return options.clock->wallNow(); }
 
@@ -113,7 +113,7 @@ struct OutboxReader::Body::OfManager final : Body {
   void backUp(const std::filesystem::path& to,
               const std::function<void(std::uint64_t, std::uint64_t)>& progress) override {
     core->requireFile();
-    store::backUp(core->file(), to, core->options(), progress);
+    sqlite::backUp(core->file(), to, core->options(), progress);
   }
   [[nodiscard]] WallTime now() override { return core->clock().wallNow(); }
 

@@ -45,7 +45,7 @@ public:
       enqueueEnded(span, {}, receipt);
       return receipt;
     } catch (...) {
-      enqueueEnded(span, store::errorOf(std::current_exception()), {});
+      enqueueEnded(span, sqlite::errorOf(std::current_exception()), {});
       throw;
     }
   }

@@ -34,7 +34,7 @@ std::error_code Engine::queueCommit(const std::error_code& error) noexcept {
     commits_.add(CommitQueue::WhenEmpty::keep, [this] { return core_->takeNewRows(); });
     return {};
   } catch (...) {
-    return store::errorOf(std::current_exception());
+    return sqlite::errorOf(std::current_exception());
   }
 }
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 // The first of the locks that connections share is the writer's.
@@ -176,4 +176,4 @@ int BatchedLog::close(sqlite3_file* file) {
   return file->pMethods->xClose(file);
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -8,7 +8,7 @@
 #include "sqlite/wal/log_buffer.hpp"
 #include "sqlite/wal/log_preallocation.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// Puts a `LogBuffer` before the write-ahead log of one connection, so that a commit is one write. SQLite makes two
 /// calls for each page and its header otherwise, and they are half of what writing the log costs. Before a sync it
@@ -83,4 +83,4 @@ private:
   bool syncsCommits_ = true;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

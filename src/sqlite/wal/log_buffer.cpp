@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 // The most that SQLite's own VFS writes by one call: it takes no more than 17 bits of a length. 31 pages of 4 KiB.
@@ -147,4 +147,4 @@ int LogBuffer::writeNow(const void* bytes, int size, std::int64_t offset) {
   return methods_->xWrite(file_, bytes, size, offset);
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

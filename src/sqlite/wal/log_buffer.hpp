@@ -10,7 +10,7 @@
 
 #include "sqlite/wal/log_format.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// The end of the write-ahead log that SQLite has written and the file beneath has not: frames that are appended one
 /// after the other are written by one call, at the latest when the frame that commits them is complete.
@@ -90,4 +90,4 @@ private:
   std::atomic<const char*> whyOff_ = nullptr;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -15,7 +15,7 @@
 #include "sqlite/wal/log_format.hpp"
 #include "sqlite/wal/scratch_disk.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 constexpr const char* kFile = "/scratch";
@@ -263,4 +263,4 @@ std::string knownLogDifference() {
   return found;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// Whether the SQLite that runs writes its log in the way that `BatchedLog` rests on. A scratch database in memory is
 /// written through a `BatchedLog`: commits of several pages, a rollback of what was spilled, a commit that rewrites its
@@ -23,4 +23,4 @@ namespace ackbox::store {
 /// Thread-safety: may be called from any thread.
 [[nodiscard]] std::string knownLogDifference();
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -7,7 +7,7 @@
 
 #include "sqlite/wal/log_format.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// The checksum of the log's file format, over words in the order that the log's header names.
 class LogChecksum {
@@ -45,4 +45,4 @@ private:
   std::uint32_t second_ = 0;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 // Numbers of the write-ahead log's file format. Source: https://www.sqlite.org/fileformat2.html#walformat
 
@@ -34,4 +34,4 @@ using LogSalt = std::array<std::byte, 8>;
   return bytes >= 512 && bytes <= 65'536 && (bytes & (bytes - 1)) == 0;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -8,7 +8,7 @@
 
 #include "sqlite/wal/log_format.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// The beginning of the log's index in shared memory, in the machine's order of bytes.
 /// Source: https://www.sqlite.org/walformat.html#the_wal_index_header
@@ -47,4 +47,4 @@ static_assert(sizeof(LogIndexHeader) == 40);
   return header.version == kVersion && header.isSet == 1 ? SQLITE_OK : SQLITE_NOTFOUND;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

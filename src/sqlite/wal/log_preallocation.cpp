@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 // In one call: SQLite's own VFS takes no more than 17 bits of a length.
@@ -36,4 +36,4 @@ void LogPreallocation::extendBehind(std::int64_t end) noexcept {
   end_ = length;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// Keeps the write-ahead log's file longer than its content: a sync after which the file has its old length need not
 /// write the file system's own journal, which takes about as long as the rest of the sync.
@@ -33,4 +33,4 @@ private:
   std::int64_t end_ = 0;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -12,7 +12,7 @@
 #include "sqlite/wal/log_format.hpp"
 #include "sqlite/wal/log_index.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 // SQLite's own VFS takes no more by one call, see LogBuffer.
@@ -157,4 +157,4 @@ int rewriteLog(sqlite3_file* log, const sqlite3_io_methods& methods, sqlite3_fil
   }
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -2,7 +2,7 @@
 
 #include <sqlite3.h>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// Writes what is committed in a write-ahead log once more, byte for byte to where it stands, and syncs it.
 ///
@@ -24,4 +24,4 @@ namespace ackbox::store {
 /// index is not as its format is known.
 [[nodiscard]] int rewriteLog(sqlite3_file* log, const sqlite3_io_methods& methods, sqlite3_file* database) noexcept;
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

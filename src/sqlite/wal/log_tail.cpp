@@ -9,7 +9,7 @@
 #include "sqlite/wal/log_format.hpp"
 #include "sqlite/wal/log_index.hpp"
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 constexpr std::int64_t kLooksMax = 20'000;
@@ -67,7 +67,7 @@ private:
         break;
       }
       const bool isOurs = std::equal(salt.begin(), salt.end(), frame.begin() + kSaltAt);
-      found += isOurs && store::commits(frame.data()) ? 1U : 0U;
+      found += isOurs && sqlite::commits(frame.data()) ? 1U : 0U;
     }
     return found;
   }
@@ -126,4 +126,4 @@ std::string whatLogLeftOut(sqlite3* connection) {
                             "they matter (docs/restore.md)";
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// How many commits of the write-ahead log's present generation stand behind the frame at which SQLite takes the log to
 /// end. The chain of checksums breaks at the first frame that is damaged, or was not finished: what was committed
@@ -19,4 +19,4 @@ namespace ackbox::store {
 /// The same as a sentence for people; empty: all commits were used.
 [[nodiscard]] std::string whatLogLeftOut(sqlite3* connection);
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -6,7 +6,7 @@
 #include <new>
 #include <string_view>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 namespace {
 
 constexpr int kPathBytesMax = 64;
@@ -185,4 +185,4 @@ const sqlite3_io_methods& ScratchDisk::methods() {
   return kMethods;
 }
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace ackbox::store {
+namespace ackbox::sqlite {
 
 /// A database and its write-ahead log in memory, as a VFS for one connection in one thread, which records what SQLite
 /// does to them. Locks are granted without a look, since nobody else is there.
@@ -59,4 +59,4 @@ private:
   std::vector<std::unique_ptr<std::array<std::byte, kSharedBytes>>> shared_;
 };
 
-}  // namespace ackbox::store
+}  // namespace ackbox::sqlite

@@ -30,6 +30,7 @@
 #include "store/sqlite/peers/owners.hpp"
 #include "store/sqlite/peers/peer_resets.hpp"
 #include "store/sqlite/peers/peers.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

@@ -16,6 +16,7 @@
 #include "store/sqlite/cache/sender_shares.hpp"
 #include "store/sqlite/cache/session_states.hpp"
 #include "store/sqlite/outbound/gathered_rows.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sqlite/statement.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {

@@ -10,6 +10,7 @@
 #include "sqlite/checkpointer.hpp"
 #include "sqlite/connection.hpp"
 #include "store/sqlite/peers/liveness.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 #include "store/types.hpp"
 
 namespace ackbox::store::sqlite {

@@ -17,6 +17,7 @@
 #include "store/sqlite/schema/recount.hpp"
 #include "store/sqlite/schema/rules.hpp"
 #include "store/sqlite/schema/schema.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {

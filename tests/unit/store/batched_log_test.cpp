@@ -40,7 +40,7 @@ struct Batched {
       : database(openPlain(vfs, file, flags)) {}
 
   SQLite::Database database;
-  store::BatchedLog log{database.getHandle()};
+  sqlite::BatchedLog log{database.getHandle()};
 };
 
 std::string contentOf(SQLite::Database& database) {

@@ -42,7 +42,7 @@ TEST_CASE("two owners' claims are those of plain sets, whatever is claimed, give
   const StoreWorld world;
   const auto store = world.open();
   SQLite::Database& database = store->database();
-  store::Connection connection(world.file, world.options, [](sqlite3*) {});
+  sqlite::Connection connection(world.file, world.options, [](sqlite3*) {});
   // Thousands of commits, of which none is to outlive anything.
   connection.database().exec("PRAGMA synchronous=OFF");
   store::sqlite::ClaimBits blocks[2] = {store::sqlite::ClaimBits(connection), store::sqlite::ClaimBits(connection)};
@@ -104,7 +104,7 @@ TEST_CASE("the claims of a message and of a session are found by their places") 
   const StoreWorld world;
   const auto store = world.open();
   const auto planOf = [&](const std::string& sql) {
-    SQLite::Statement plan(store->database(), "EXPLAIN QUERY PLAN " + store::expand(sql, "ackbox_"));
+    SQLite::Statement plan(store->database(), "EXPLAIN QUERY PLAN " + sqlite::expand(sql, "ackbox_"));
     std::string steps;
     while (plan.executeStep()) {
       steps += plan.getColumn(3).getString() + "\n";

@@ -157,7 +157,7 @@ TEST_CASE("row 13, defect 7: counters equal a count over the rows after any sequ
     RandomWork work(seed, 1 + seed % 3);
     const store::sqlite::SqliteReader reader(work.world.file, work.world.options);
     SQLite::Database& database = work.store->database();
-    const std::string state = store::expand(store::sqlite::kRowState, "ackbox_");
+    const std::string state = sqlite::expand(store::sqlite::kRowState, "ackbox_");
     const auto count = [&](const std::string& what) {
       return static_cast<std::uint64_t>(
           database.execAndGet("SELECT " + what + " FROM (SELECT data," + state + " AS state FROM ackbox_outbox AS o)")

@@ -70,7 +70,7 @@ TEST_CASE("row 4: dead letters are found through their own index, never by a wal
   Failed failed({{"a", "s"}});
   SQLite::Database& database = failed.store->database();
   SQLite::Statement plan(database,
-                         "EXPLAIN QUERY PLAN " + store::expand(store::sqlite::deadLetterSelect("o.id"), "ackbox_"));
+                         "EXPLAIN QUERY PLAN " + sqlite::expand(store::sqlite::deadLetterSelect("o.id"), "ackbox_"));
   REQUIRE(plan.executeStep());
   CHECK(plan.getColumn(3).getString().find("INDEX ackbox_outbox_failed") != std::string::npos);
 }

@@ -90,7 +90,7 @@ TEST_CASE("a checkpoint that finds another writer at work copies nothing behind 
   const std::string file = directory.file("plain.db").string();
   SQLite::Database ours(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   ours.exec("PRAGMA journal_mode=WAL; CREATE TABLE t(a)");
-  store::Checkpointer checkpointer(ours.getHandle(), 1, 0);
+  sqlite::Checkpointer checkpointer(ours.getHandle(), 1, 0);
   SQLite::Database other(file, SQLite::OPEN_READWRITE);
   ours.exec("INSERT INTO t VALUES(zeroblob(100000))");
   const auto before = std::filesystem::file_size(file);
@@ -112,7 +112,7 @@ TEST_CASE("a checkpoint that was asked for is still wanted after one that went w
   SQLite::Database database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   database.exec("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE t(v)");
   const auto log = file.string() + "-wal";
-  store::Checkpointer checkpointer(database.getHandle(), 1000, 0);
+  sqlite::Checkpointer checkpointer(database.getHandle(), 1000, 0);
   database.exec("INSERT INTO t VALUES(1)");
   checkpointer.retry();
   checkpointer.checkpointIfDue();

@@ -15,7 +15,7 @@
 
 namespace log_buffer_test {
 
-using ackbox::store::LogBuffer;
+using ackbox::sqlite::LogBuffer;
 
 namespace {
 

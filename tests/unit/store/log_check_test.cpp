@@ -37,7 +37,7 @@ const std::string kFile = "/agent.db";
 std::string checkWith(Habit habit) {
   std::unique_ptr<OtherSqlite> other;
   std::string found =
-      store::checkLog([&](sqlite3* connection) { other = std::make_unique<OtherSqlite>(connection, habit); });
+      sqlite::checkLog([&](sqlite3* connection) { other = std::make_unique<OtherSqlite>(connection, habit); });
   if (other) {
     other->forget();
   }
@@ -64,7 +64,7 @@ Written writeWith(Habit habit) {
   // Without a sync, which would write what is held back.
   database.exec("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=NORMAL");
   database.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, v BLOB)");
-  store::BatchedLog log(database.getHandle());
+  sqlite::BatchedLog log(database.getHandle());
   OtherSqlite other(database.getHandle(), habit);
   for (int round = 0; round < 3; ++round) {
     database.exec("BEGIN IMMEDIATE");
@@ -88,9 +88,9 @@ Written writeWith(Habit habit) {
 }  // namespace
 
 TEST_CASE("the SQLite that runs writes its log as the batched log needs it, and another that does the same passes") {
-  CHECK(store::checkLog() == "");
+  CHECK(sqlite::checkLog() == "");
   CHECK(checkWith(Habit::usual) == "");
-  CHECK(store::knownLogDifference() == "");
+  CHECK(sqlite::knownLogDifference() == "");
 }
 
 TEST_CASE("the SQLite that is meant is the one that runs") {
@@ -156,15 +156,15 @@ TEST_CASE("a store says that it batches its log, and why it does not") {
 TEST_CASE("all page sizes of SQLite are known, and no others") {
   for (std::int64_t bytes = 512; bytes <= 65'536; bytes *= 2) {
     CAPTURE(bytes);
-    CHECK(store::isPageSize(bytes));
-    CHECK_FALSE(store::isPageSize(bytes + 1));
+    CHECK(sqlite::isPageSize(bytes));
+    CHECK_FALSE(sqlite::isPageSize(bytes + 1));
   }
-  CHECK_FALSE(store::isPageSize(256));
-  CHECK_FALSE(store::isPageSize(131'072));
+  CHECK_FALSE(sqlite::isPageSize(256));
+  CHECK_FALSE(sqlite::isPageSize(131'072));
 }
 
 TEST_CASE("a read beyond the end of a scratch file is short, and gives zeros as SQLite wants it") {
-  const store::ScratchDisk disk;
+  const sqlite::ScratchDisk disk;
   sqlite3_vfs* const vfs = sqlite3_vfs_find(disk.name().c_str());
   REQUIRE(vfs != nullptr);
   std::vector<std::byte> room(static_cast<std::size_t>(vfs->szOsFile));
@@ -185,7 +185,7 @@ TEST_CASE("the check takes a few milliseconds, once") {
   const auto begin = std::chrono::steady_clock::now();
   constexpr int kChecks = 20;
   for (int check = 0; check < kChecks; ++check) {
-    CHECK(store::checkLog() == "");
+    CHECK(sqlite::checkLog() == "");
   }
   const auto each =
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin) / kChecks;

@@ -187,7 +187,7 @@ TEST_CASE("P3 P13: a log beside a file that is empty is kept, and an empty file 
   write(log, "messages");
   CHECK_THROWS_WITH_AS(world.open(), doctest::Contains("is empty, but its log is"), Error);
   // A program that only reads neither: SQLite would delete the log at its first look.
-  CHECK_THROWS_WITH_AS((void)store::ReadConnection(world.file, world.options),
+  CHECK_THROWS_WITH_AS((void)sqlite::ReadConnection(world.file, world.options),
                        doctest::Contains("is empty, but its log is"), Error);
   CHECK(bytesOf(log) == "messages");
   // One that was taken away begins anew.

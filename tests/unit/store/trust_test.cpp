@@ -104,7 +104,7 @@ TEST_CASE("P11: a column that makes a gigabyte of nothing fails for who does not
 
 TEST_CASE("P11: a statement that works for longer than it may is ended; short ones never are, however many") {
   SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
-  store::limitWork(database.getHandle(), std::chrono::milliseconds(50));
+  sqlite::limitWork(database.getHandle(), std::chrono::milliseconds(50));
   for (int round = 0; round < 3; ++round) {
     CHECK_THROWS_WITH(database.exec(kForEver), "interrupted");
   }
@@ -114,18 +114,18 @@ TEST_CASE("P11: a statement that works for longer than it may is ended; short on
                           "i<3000) SELECT i FROM n)")
               .getInt() == 3000);
   }
-  CHECK(store::workOn(0) == std::chrono::seconds(5));
-  CHECK(store::workOn(std::uintmax_t{1} << 30U) > std::chrono::minutes(10));
+  CHECK(sqlite::workOn(0) == std::chrono::seconds(5));
+  CHECK(sqlite::workOn(std::uintmax_t{1} << 30U) > std::chrono::minutes(10));
 }
 
 TEST_CASE("P11: a limit of work that cannot be set leaves the one in force that was set before") {
   SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
-  store::limitWork(database.getHandle(), std::chrono::hours(1));
+  sqlite::limitWork(database.getHandle(), std::chrono::hours(1));
   {
     // SQLite replaces no function while a statement is under way.
     SQLite::Statement underWay(database, "SELECT 1 UNION ALL SELECT 2");
     REQUIRE(underWay.executeStep());
-    store::limitWork(database.getHandle(), std::chrono::milliseconds(0));
+    sqlite::limitWork(database.getHandle(), std::chrono::milliseconds(0));
   }
   // What it was to be kept in is given back, and belongs to others.
   std::vector<std::unique_ptr<std::array<std::int64_t, 2>>> others(8);

@@ -13,6 +13,7 @@
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/session_states.hpp"
 #include "store/sqlite/cache/write_back.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

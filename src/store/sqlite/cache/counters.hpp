@@ -15,6 +15,7 @@
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/write_back.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

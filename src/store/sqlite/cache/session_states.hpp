@@ -11,6 +11,7 @@
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/write_back.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

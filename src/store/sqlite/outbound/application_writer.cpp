@@ -12,6 +12,7 @@
 #include "store/sqlite/outbound/outbox_rows.hpp"
 #include "store/sqlite/peers/peers.hpp"
 #include "store/sqlite/schema/schema.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {

@@ -9,6 +9,7 @@
 #include "delivery/transition.hpp"
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

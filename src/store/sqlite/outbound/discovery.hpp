@@ -10,6 +10,7 @@
 #include "sqlite/transaction.hpp"
 #include "store/sqlite/context.hpp"
 #include "store/sqlite/peers/holds.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::store::sqlite {

@@ -7,6 +7,7 @@
 
 #include "ackbox/receipt.hpp"
 #include "sqlite/statement.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

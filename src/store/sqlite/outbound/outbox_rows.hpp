@@ -17,6 +17,7 @@
 #include "store/sqlite/cache/claim_cache.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/outbound/vacated_numbers.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 #include "store/types.hpp"
 
 namespace ackbox::store::sqlite {

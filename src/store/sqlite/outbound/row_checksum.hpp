@@ -12,6 +12,7 @@
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/claim_cache.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 #include "store/types.hpp"
 
 namespace ackbox::store::sqlite {

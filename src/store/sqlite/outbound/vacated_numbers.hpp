@@ -7,6 +7,7 @@
 
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

@@ -6,6 +6,7 @@
 #include "ackbox/options.hpp"
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

@@ -12,6 +12,7 @@
 #include "ackbox/inbox.hpp"
 #include "ackbox/options.hpp"
 #include "sqlite/statement.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

@@ -9,6 +9,7 @@
 #include "ackbox/options.hpp"
 #include "sqlite/statement.hpp"
 #include "store/reader.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

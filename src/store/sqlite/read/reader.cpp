@@ -19,6 +19,7 @@
 #include "store/sqlite/read/verify.hpp"
 #include "store/sqlite/schema/notes.hpp"
 #include "store/sqlite/schema/schema.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

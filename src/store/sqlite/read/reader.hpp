@@ -18,6 +18,7 @@
 #include "ackbox/stats.hpp"
 #include "sqlite/snapshot.hpp"
 #include "store/reader.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

@@ -9,6 +9,7 @@
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/read/message_pages.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {

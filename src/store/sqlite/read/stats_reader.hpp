@@ -13,6 +13,7 @@
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
 #include "store/sqlite/cache/counters.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

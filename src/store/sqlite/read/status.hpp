@@ -6,6 +6,7 @@
 #include "ackbox/peer_status.hpp"
 #include "sqlite/statement.hpp"
 #include "store/reader.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 

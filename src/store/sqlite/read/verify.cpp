@@ -5,6 +5,7 @@
 #include "sqlite/wal/log_check.hpp"
 #include "sqlite/wal/log_tail.hpp"
 #include "store/sqlite/schema/rules.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {

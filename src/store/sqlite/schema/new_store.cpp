@@ -5,6 +5,7 @@
 #include "sqlite/statement.hpp"
 #include "store/sqlite/schema/recount.hpp"
 #include "store/sqlite/schema/uuid.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sqlite/statement.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {

@@ -7,6 +7,7 @@
 #include "store/sqlite/cache/sender_shares.hpp"
 #include "store/sqlite/schema/rules.hpp"
 #include "store/sqlite/schema/schema.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {

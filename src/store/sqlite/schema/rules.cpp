@@ -10,6 +10,7 @@
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/outbound/row_checksum.hpp"
 #include "store/sqlite/schema/schema.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {

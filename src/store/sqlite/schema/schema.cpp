@@ -11,6 +11,7 @@
 #include "sqlite/statement.hpp"
 #include "store/sqlite/schema/tables.hpp"
 #include "store/sqlite/schema/views.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {

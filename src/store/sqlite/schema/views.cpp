@@ -6,6 +6,7 @@
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
