@@ -165,6 +165,15 @@ Html action(const View& view, std::string_view label, const std::string& target)
   return html.raw("</button>");
 }
 
+Html testAction(const View& view, const std::string& peer) {
+  Html html;
+  if (!view.maySend()) {
+    return html;
+  }
+  html.raw("<button type=\"button\" class=\"act\" data-test=\"").text(peer);
+  return html.raw("\" title=\"Its type is ackbox.test\">Send a test message</button>");
+}
+
 Html bulkAction(const View& view, std::string_view verb, std::string_view subject, const std::string& filter) {
   Html html;
   if (!view.mayOperate()) {

@@ -22,6 +22,7 @@ struct View {
   bool hasLogin = false;
 
   [[nodiscard]] bool mayOperate() const noexcept { return roles.has(Role::operate); }
+  [[nodiscard]] bool maySend() const noexcept { return roles.has(Role::send); }
 };
 
 /// A whole document. `current` is the path of the view in the navigation, such as `peers`.
@@ -64,6 +65,9 @@ struct View {
 
 /// A button that posts to `/v1/…`; only for those that may, and with a script.
 [[nodiscard]] Html action(const View& view, std::string_view label, const std::string& target);
+
+/// A button that enqueues a message for trying a peer, and leads to it.
+[[nodiscard]] Html testAction(const View& view, const std::string& peer);
 
 /// A button that shows what a change of dead letters would be for, and then makes it. `filter` is JSON.
 [[nodiscard]] Html bulkAction(const View& view, std::string_view verb, std::string_view subject,

@@ -68,7 +68,7 @@ Html peersView(const View& view, std::vector<records::PeerFigures> peers) {
         .number(peer.figures.pending)
         .cell(dead)
         .cell(errorText(peer.figures.lastError))
-        .cell(actionsFor(view, peer));
+        .cell(actionsFor(view, peer).add(testAction(view, peer.figures.peer)));
   }
   return html.add(table.html()).raw("</div>\n");
 }

@@ -78,7 +78,7 @@ constexpr auto kEverydayWords = std::to_array<OldWord>({
     {"Whoever", "the peer, thread or function that is meant"},
     {"save", "but, or except"},
 });
-// `Writer::Tell` is what a commit calls when the store is free.
+// `Writer::AfterRelease` is what a commit calls when the store is free.
 constexpr auto kWithTell = std::to_array<std::string_view>({"src/store/writer.hpp", "src/store/writer.cpp"});
 
 // Words with several meanings, and the folders that do without them.

@@ -46,7 +46,7 @@ struct Outbox {
   void answerWith(Outcome outcome) {
     sender->setScript([outcome](const SendRequest& request) { return ScriptedSender::all(request, outcome, "no"); });
   }
-  std::vector<BlockReason> block reasons(const std::string& id) {
+  std::vector<BlockReason> blockReasons(const std::string& id) {
     std::vector<BlockReason> found;
     for (const Reason& reason : explain(id).reasons) {
       found.push_back(reason.blockReason);
@@ -74,7 +74,7 @@ TEST_CASE("P10: an unknown id has no explanation; a fresh message waits only for
   Outbox box;
   CHECK_FALSE(box.manager.explain("nobody"));
   box.enqueue("s", "a");
-  CHECK(box.block reasons("a") == Chain{notRunning});
+  CHECK(box.blockReasons("a") == Chain{notRunning});
   CHECK(box.explain("a").sentence ==
         "Message a, sequence 1 of session s to peer default, is PENDING: no run is under way in this process.");
 }
@@ -93,8 +93,8 @@ TEST_CASE("P10: a message behind its session's head in backoff says both, with t
   CHECK(explanation.reasons[1].blockReason == backoff);
   CHECK(explanation.reasons[1].until == box.explain("head").message.dueAt);
   CHECK(explanation.reasons[2].blockReason == notRunning);
-  CHECK(box.block reasons("head") == Chain{backoff, notRunning});
-  CHECK(box.block reasons("other") == Chain{notRunning});
+  CHECK(box.blockReasons("head") == Chain{backoff, notRunning});
+  CHECK(box.blockReasons("other") == Chain{notRunning});
 }
 
 TEST_CASE("P10: the sentence has the numbers: who blocks, how often it failed, since when the peer is down") {
@@ -152,7 +152,7 @@ TEST_CASE("P10: a dead letter, a deferred message and a message in flight say so
   box.enqueue("s", "b");
   box.answerWith(Outcome::defer);
   box.manager.drainOnce();
-  CHECK(box.block reasons("b") == Chain{awaitsAck});
+  CHECK(box.blockReasons("b") == Chain{awaitsAck});
 
   const auto silent = std::make_shared<testing::SilentSender>();
   box.manager.setSender(silent);
@@ -164,7 +164,7 @@ TEST_CASE("P10: a dead letter, a deferred message and a message in flight say so
   CHECK(explanation.reasons[0].blockReason == inFlight);
   CHECK(explanation.reasons[0].processId == getpid());
   box.enqueue("s", "d");
-  CHECK(box.block reasons("d") == Chain{behind, sessionInFlight});
+  CHECK(box.blockReasons("d") == Chain{behind, sessionInFlight});
   CHECK(box.explain("d").reasons[0].sequence == 3);
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("P10: expiry and horizon are named before they strike") {
   Outbox box;
   box.enqueue("s", "a", box.clock->wallNow() + std::chrono::seconds(1));
   box.clock->advance(box.options.retry.horizon);
-  CHECK(box.block reasons("a") == Chain{expired, pastHorizon, notRunning});
+  CHECK(box.blockReasons("a") == Chain{expired, pastHorizon, notRunning});
 }
 
 TEST_CASE("P7: an owner that died is told from one that lives") {

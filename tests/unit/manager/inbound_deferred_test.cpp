@@ -528,12 +528,13 @@ TEST_CASE("pools that cannot be are refused") {
     bob.inbound.deferred.pools = pools;
     CHECK_THROWS_WITH_AS(bob.open(), doctest::Contains(text), Error);
   };
-  refuses({{{}, 1}}, "deferred.pools: at least one type in each");
-  refuses({{{"slow"}, 0}}, "deferred.pools: concurrency 1 to 4,096");
-  refuses({{{"slow"}, 4'097}}, "deferred.pools: concurrency 1 to 4,096");
-  refuses({{{"slow"}, 1, std::make_shared<DeferredDemand>(), 257}}, "deferred.pools: wishConcurrency 0 to 256");
-  refuses({{{"slow"}, 1, std::make_shared<DeferredDemand>(), 4}}, "deferred.pools: wishConcurrency needs");
-  refuses({{{"slow"}, 253}}, "deferred.pools: without an executor, at most 256");
+  refuses({{{}, 1}}, "deferred.pools[0].types: is empty");
+  refuses({{{"slow"}, 0}}, "deferred.pools[0].concurrency: is 0, allowed: 1 to 4096");
+  refuses({{{"slow"}, 4'097}}, "deferred.pools[0].concurrency: is 4097");
+  refuses({{{"slow"}, 1, std::make_shared<DeferredDemand>(), 257}},
+          "deferred.pools[0].wishConcurrency: is 257, allowed: 0 to 256");
+  refuses({{{"slow"}, 1, std::make_shared<DeferredDemand>(), 4}}, "deferred.pools[0].wishConcurrency: needs a demand");
+  refuses({{{"slow"}, 253}}, "deferred.pools: must have at most 256 places");
 }
 
 TEST_CASE("P11: a commit claims 512 frames at most, a pool after the other, so that others come between") {

@@ -153,6 +153,8 @@ TEST_CASE("Actions are shown to those that may take them, and line breaks of a p
   CHECK(page::peersView(view, {peer}).str().find("data-post=\"peers/a%2Fb%20c:pause\"") != std::string::npos);
   view.roles = Roles{Role::read};
   CHECK(page::peersView(view, {peer}).str().find("<button") == std::string::npos);
+  view.roles = Roles{Role::send};
+  CHECK(page::peersView(view, {peer}).str().find("data-test=\"a/b c\"") != std::string::npos);
   CHECK(page::escaped("a\n\tb\r") == "a\n\tb\\x0d");
   CHECK(page::grouped(0) == "0");
   CHECK(page::grouped(999) == "999");

@@ -70,7 +70,7 @@ struct Fixture {
     store = world.open();
     writer = std::make_unique<store::Writer>(*store, [this](store::Store&) {
       ++commits;
-      return store::Writer::Tell();
+      return store::Writer::AfterRelease();
     });
   }
   std::uint64_t pending() const { return store::sqlite::SqliteReader(world.file, world.options).stats().pending; }
@@ -266,7 +266,7 @@ TEST_CASE("whom a commit's news wakes finds the writer free, and is woken before
   NotingJob woken("woken", log, enqueueInto);
   std::unique_ptr<store::Writer> writer;
   bool wakes = false;
-  writer = std::make_unique<store::Writer>(*store, [&](store::Store&) -> store::Writer::Tell {
+  writer = std::make_unique<store::Writer>(*store, [&](store::Store&) -> store::Writer::AfterRelease {
     return [&] {
       log += "told ";
       if (std::exchange(wakes, false)) {

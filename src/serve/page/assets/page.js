@@ -66,7 +66,7 @@ let isLeaving = false;
 
 function keyOf(node) {
   const data = node.dataset;
-  return [node.tagName, data.post, data.bulk, data.filter, node.getAttribute('href')].join(' ');
+  return [node.tagName, data.post, data.bulk, data.test, data.filter, node.getAttribute('href')].join(' ');
 }
 
 async function refresh() {
@@ -286,6 +286,19 @@ async function act(button) {
   button.disabled = false;
 }
 
+async function sendTest(button) {
+  button.disabled = true;
+  try {
+    const { message_id: id } = await post('messages', JSON.stringify({
+      peer: button.dataset.test, type: 'ackbox.test', data: { text: 'A test message from the page.' },
+    }));
+    location.assign(`${root}messages/${encodeURIComponent(id)}`);
+  } catch (error) {
+    toast(error.message, true);
+    button.disabled = false;
+  }
+}
+
 function ask(title, parts, label, className) {
   return new Promise((resolve) => {
     const dialog = element('dialog');
@@ -366,6 +379,7 @@ document.addEventListener('click', (event) => {
   if (!button) return;
   if (button.dataset.post) act(button);
   if (button.dataset.bulk) bulk(button);
+  if (button.dataset.test) sendTest(button);
   if (button.dataset.copy) {
     const text = document.getElementById(button.dataset.copy).textContent;
     navigator.clipboard.writeText(text).then(() => toast('Copied.'), () => toast('The browser does not allow it.', true));

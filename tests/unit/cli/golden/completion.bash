@@ -3,10 +3,17 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair init serve health backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'init serve health stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
+    'init --folder') compopt -o default; return ;;
+    'init --port') return ;;
+    'serve --config') compopt -o default; return ;;
+    'serve --listen') return ;;
+    'serve --set') return ;;
+    'health --url') return ;;
+    'health --timeout') return ;;
     'stats --prefix') return ;;
     'stats --busy-timeout') return ;;
     'top --prefix') return ;;
@@ -120,13 +127,6 @@ _ackbox() {
     'repair --prefix') return ;;
     'repair --busy-timeout') return ;;
     'repair --log') words='error warning info debug' ;;
-    'init --folder') compopt -o default; return ;;
-    'init --port') return ;;
-    'serve --config') compopt -o default; return ;;
-    'serve --listen') return ;;
-    'serve --set') return ;;
-    'health --url') return ;;
-    'health --timeout') return ;;
     'backup --prefix') return ;;
     'backup --busy-timeout') return ;;
     'restore --prefix') return ;;
@@ -154,6 +154,9 @@ _ackbox() {
   esac
   if [[ -z $words ]]; then
     case "${COMP_WORDS[1]}" in
+      init) words='-h --help --folder --port --json' ;;
+      serve) words='-h --help --config --listen --set --check-config --fields' ;;
+      health) words='-h --help --url --json --timeout' ;;
       stats) words='-h --help --json --prefix --busy-timeout' ;;
       top) words='-h --help --json --prefix --busy-timeout --interval --count' ;;
       peers) words='-h --help --json --prefix --busy-timeout' ;;
@@ -180,9 +183,6 @@ _ackbox() {
       vacuum) words='-h --help --json --prefix --busy-timeout --log' ;;
       forget) words='-h --help --json --prefix --busy-timeout --log --yes' ;;
       repair) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;
-      init) words='-h --help --folder --port --json' ;;
-      serve) words='-h --help --config --listen --set --check-config --fields' ;;
-      health) words='-h --help --url --json --timeout' ;;
       backup) words='-h --help --json --prefix --busy-timeout --overwrite --no-verify' ;;
       restore) words='-h --help --json --prefix --busy-timeout --identity --dry-run' ;;
       check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --inbox --inbox-age --unattended-age --silent-age --free-disk --log-size' ;;

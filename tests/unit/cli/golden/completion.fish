@@ -1,5 +1,23 @@
 # fish completion for ackbox; made by `ackbox completion fish`
 complete -c ackbox -f
+complete -c ackbox -n __fish_use_subcommand -a init -d 'Make a configuration, tokens and keys for agents on this machine, and print the commands that start them'
+complete -c ackbox -n '__fish_seen_subcommand_from init' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from init' -l folder -d 'Where the files are made (default: the current folder)' -rF
+complete -c ackbox -n '__fish_seen_subcommand_from init' -l port -d 'The first agent'\''s port; its inbox has this port plus 10 (default 7070)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from init' -l json -d 'Print the files, one JSON object a line'
+complete -c ackbox -n __fish_use_subcommand -a serve -d 'Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -F
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l config -d 'A configuration file; --fields lists what may be in it' -rF
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l listen -d 'unix:PATH, or an address and a port (default 127.0.0.1:7070)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l set -d 'Any field of the configuration: outbox.max_pending=5000' -x
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l check-config -d 'Only check the configuration, and say what is wrong with it'
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l fields -d 'Only list the fields of a configuration, with type, default, range and meaning'
+complete -c ackbox -n __fish_use_subcommand -a health -d 'Ask a running serve whether it is ready: exit status 0 if it is, 1 if it is not or does not answer'
+complete -c ackbox -n '__fish_seen_subcommand_from health' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from health' -l url -d 'http://address:port or unix:PATH (default http://127.0.0.1:7070)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from health' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from health' -l timeout -d 'For the whole answer, the connection included (default 3s)' -x
 complete -c ackbox -n __fish_use_subcommand -a stats -d 'Show gauges and totals'
 complete -c ackbox -n '__fish_seen_subcommand_from stats' -F
 complete -c ackbox -n '__fish_seen_subcommand_from stats' -l help -d 'Print this help'
@@ -228,24 +246,6 @@ complete -c ackbox -n '__fish_seen_subcommand_from repair' -l prefix -d 'The pre
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l dry-run -d 'Only say what would be mended'
-complete -c ackbox -n __fish_use_subcommand -a init -d 'Make a configuration, tokens and keys for agents on this machine, and print the commands that start them'
-complete -c ackbox -n '__fish_seen_subcommand_from init' -l help -d 'Print this help'
-complete -c ackbox -n '__fish_seen_subcommand_from init' -l folder -d 'Where the files are made (default: the current folder)' -rF
-complete -c ackbox -n '__fish_seen_subcommand_from init' -l port -d 'The first agent'\''s port; its inbox has this port plus 10 (default 7070)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from init' -l json -d 'Print the files, one JSON object a line'
-complete -c ackbox -n __fish_use_subcommand -a serve -d 'Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
-complete -c ackbox -n '__fish_seen_subcommand_from serve' -F
-complete -c ackbox -n '__fish_seen_subcommand_from serve' -l help -d 'Print this help'
-complete -c ackbox -n '__fish_seen_subcommand_from serve' -l config -d 'A configuration file; --fields lists what may be in it' -rF
-complete -c ackbox -n '__fish_seen_subcommand_from serve' -l listen -d 'unix:PATH, or an address and a port (default 127.0.0.1:7070)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from serve' -l set -d 'Any field of the configuration: outbox.max_pending=5000' -x
-complete -c ackbox -n '__fish_seen_subcommand_from serve' -l check-config -d 'Only check the configuration, and say what is wrong with it'
-complete -c ackbox -n '__fish_seen_subcommand_from serve' -l fields -d 'Only list the fields of a configuration, with type, default, range and meaning'
-complete -c ackbox -n __fish_use_subcommand -a health -d 'Ask a running serve whether it is ready: exit status 0 if it is, 1 if it is not or does not answer'
-complete -c ackbox -n '__fish_seen_subcommand_from health' -l help -d 'Print this help'
-complete -c ackbox -n '__fish_seen_subcommand_from health' -l url -d 'http://address:port or unix:PATH (default http://127.0.0.1:7070)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from health' -l json -d 'Print JSON, one object a line'
-complete -c ackbox -n '__fish_seen_subcommand_from health' -l timeout -d 'For the whole answer, the connection included (default 3s)' -x
 complete -c ackbox -n __fish_use_subcommand -a backup -d 'Copy the file as it is at one instant, beside running agents'
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -F
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -l help -d 'Print this help'

@@ -2,6 +2,9 @@
 # zsh completion for ackbox; made by `ackbox completion zsh`
 _ackbox() {
   local -a commands=(
+    'init:Make a configuration, tokens and keys for agents on this machine, and print the commands that start them'
+    'serve:Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
+    'health:Ask a running serve whether it is ready\: exit status 0 if it is, 1 if it is not or does not answer'
     'stats:Show gauges and totals'
     'top:Show figures, rates, peers and sessions, again and again'
     'peers:List the peers\: whether each is up, down, held, disabled or paused, since when, and why'
@@ -28,9 +31,6 @@ _ackbox() {
     'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
     'forget:Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
     'repair:Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
-    'init:Make a configuration, tokens and keys for agents on this machine, and print the commands that start them'
-    'serve:Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
-    'health:Ask a running serve whether it is ready\: exit status 0 if it is, 1 if it is not or does not answer'
     'backup:Copy the file as it is at one instant, beside running agents'
     'restore:Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
     'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold is reached at its value; off, or a CRITICAL that is left out, is never reached'
@@ -47,6 +47,31 @@ _ackbox() {
   shift words
   ((CURRENT--))
   case $command in
+    init)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        '*:NAME:' \
+        '--folder[Where the files are made (default\: the current folder)]:PATH:_files' \
+        '--port[The first agent'\''s port; its inbox has this port plus 10 (default 7070)]:PORT:' \
+        '--json[Print the files, one JSON object a line]' ;;
+    serve)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--config[A configuration file; --fields lists what may be in it]:PATH:_files' \
+        '--listen[unix\:PATH, or an address and a port (default 127.0.0.1\:7070)]:ADDRESS:' \
+        '--set[Any field of the configuration\: outbox.max_pending=5000]:FIELD=VALUE:' \
+        '--check-config[Only check the configuration, and say what is wrong with it]' \
+        '--fields[Only list the fields of a configuration, with type, default, range and meaning]' ;;
+    health)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        '--url[http\://address\:port or unix\:PATH (default http\://127.0.0.1\:7070)]:URL:' \
+        '--json[Print JSON, one object a line]' \
+        '--timeout[For the whole answer, the connection included (default 3s)]:DURATION:' ;;
     stats)
       _arguments \
         '-h[Print this help]' \
@@ -343,31 +368,6 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '--dry-run[Only say what would be mended]' ;;
-    init)
-      _arguments \
-        '-h[Print this help]' \
-        '--help[Print this help]' \
-        '*:NAME:' \
-        '--folder[Where the files are made (default\: the current folder)]:PATH:_files' \
-        '--port[The first agent'\''s port; its inbox has this port plus 10 (default 7070)]:PORT:' \
-        '--json[Print the files, one JSON object a line]' ;;
-    serve)
-      _arguments \
-        '-h[Print this help]' \
-        '--help[Print this help]' \
-        ':FILE:_files' \
-        '--config[A configuration file; --fields lists what may be in it]:PATH:_files' \
-        '--listen[unix\:PATH, or an address and a port (default 127.0.0.1\:7070)]:ADDRESS:' \
-        '--set[Any field of the configuration\: outbox.max_pending=5000]:FIELD=VALUE:' \
-        '--check-config[Only check the configuration, and say what is wrong with it]' \
-        '--fields[Only list the fields of a configuration, with type, default, range and meaning]' ;;
-    health)
-      _arguments \
-        '-h[Print this help]' \
-        '--help[Print this help]' \
-        '--url[http\://address\:port or unix\:PATH (default http\://127.0.0.1\:7070)]:URL:' \
-        '--json[Print JSON, one object a line]' \
-        '--timeout[For the whole answer, the connection included (default 3s)]:DURATION:' ;;
     backup)
       _arguments \
         '-h[Print this help]' \
