@@ -61,7 +61,7 @@ int main(int argumentCount, char** argumentValues) {
   }
   // `sentence` says it for people.
   const Reason why = reader.explain("page-1").value().reasons.front();
-  std::cout << "page-1: " << toString(why.hindrance) << ", " << why.detail << std::endl;
+  std::cout << "page-1: " << toString(why.blockReason) << ", " << why.detail << std::endl;
 
   // The printer has paper again. A retried message goes to the tail of its session under a new number; an UPDATE by SQL
   // would keep the old number, which the peer takes for a repetition.

@@ -84,11 +84,11 @@ enum class BlockReason : std::uint8_t {
 };
 
 /// The reason's name, as printed: `"behind"`, `"peerDown"`, …
-[[nodiscard]] std::string_view toString(BlockReason hindrance) noexcept;
+[[nodiscard]] std::string_view toString(BlockReason reason) noexcept;
 
-/// One link in the chain of reasons. Fields that the hindrance does not name are empty.
+/// One link in the chain of reasons. Fields that the block reason does not name are empty.
 struct Reason {
-  BlockReason hindrance = BlockReason::notRunning;
+  BlockReason blockReason = BlockReason::notRunning;
   WallTime until{};
   WallTime since{};
   std::uint64_t sequence = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <system_error>
 
@@ -97,6 +98,27 @@ enum class Errc {
 class Error : public std::system_error {
 public:
   Error(Errc errc, const std::string& circumstances) : std::system_error(make_error_code(errc), circumstances) {}
+};
+
+/// An option that cannot be used: what the functions throw that take options. `code()` is `invalidOption`; `what()` has
+/// the field, the problem and what is allowed. The option's value stays as the caller set it.
+class OptionError : public Error {
+public:
+  /// `allowed` may be empty, where `problem` names the remedy itself. In both, names of other options stand in
+  /// backquotes.
+  OptionError(std::string field, std::string problem, std::string allowed = {});
+
+  /// The option's place in the structure that was given, such as `batchFrames` or `peers[0].secrets`.
+  [[nodiscard]] const std::string& field() const noexcept;
+  /// What is wrong with its value, such as "is 0". Secrets are not shown.
+  [[nodiscard]] const std::string& problem() const noexcept;
+  /// The values that it may have, such as "1 to 256"; empty where `problem` says what to do.
+  [[nodiscard]] const std::string& allowed() const noexcept;
+
+private:
+  struct Parts;
+  // Shared, so that a copy of the exception cannot throw.
+  std::shared_ptr<const Parts> parts_;
 };
 
 }  // namespace ackbox

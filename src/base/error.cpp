@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace ackbox {
 namespace {
@@ -71,6 +72,28 @@ const std::error_category& errorCategory() noexcept {
 
 std::error_code make_error_code(Errc errc) noexcept {
   return {static_cast<int>(errc), errorCategory()};
+}
+
+struct OptionError::Parts {
+  std::string field;
+  std::string problem;
+  std::string allowed;
+};
+
+OptionError::OptionError(std::string field, std::string problem, std::string allowed)
+    : Error(Errc::invalidOption, field + ": " + problem + (allowed.empty() ? "" : ", allowed: " + allowed)),
+      parts_(std::make_shared<const Parts>(Parts{std::move(field), std::move(problem), std::move(allowed)})) {}
+
+const std::string& OptionError::field() const noexcept {
+  return parts_->field;
+}
+
+const std::string& OptionError::problem() const noexcept {
+  return parts_->problem;
+}
+
+const std::string& OptionError::allowed() const noexcept {
+  return parts_->allowed;
 }
 
 bool isRetryable(const std::error_code& error) noexcept {

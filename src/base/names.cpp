@@ -144,8 +144,8 @@ std::string_view toString(Outcome outcome) noexcept {
   return "unknown";
 }
 
-std::string_view toString(BlockReason hindrance) noexcept {
-  const auto* const found = std::ranges::find(kBlockReasons, hindrance, &BlockReasonName::reason);
+std::string_view toString(BlockReason reason) noexcept {
+  const auto* const found = std::ranges::find(kBlockReasons, reason, &BlockReasonName::reason);
   return found == std::end(kBlockReasons) ? "unknown" : found->name;
 }
 

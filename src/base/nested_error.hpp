@@ -16,9 +16,13 @@ namespace ackbox {
   return circumstances;
 }
 
-/// `cause` with `where` before its circumstances: the code stays that of the cause, and its text is said once.
-[[nodiscard]] inline Error nested(const std::string& where, const Error& cause) {
-  return {static_cast<Errc>(cause.code().value()), where + circumstancesOf(cause)};
+/// Throws `cause` with `where` before its circumstances, or before the field of an `OptionError`. The code stays that
+/// of the cause, and its text is said once.
+[[noreturn]] inline void throwNested(const std::string& where, const Error& cause) {
+  if (const auto* const option = dynamic_cast<const OptionError*>(&cause)) {
+    throw OptionError(where + option->field(), option->problem(), option->allowed());
+  }
+  throw Error(static_cast<Errc>(cause.code().value()), where + circumstancesOf(cause));
 }
 
 }  // namespace ackbox

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ackbox/error.hpp"
+#include "base/option.hpp"
 
 namespace ackbox {
 namespace {
@@ -14,33 +15,20 @@ namespace {
 using std::chrono::milliseconds;
 
 // SQLite takes it as an `int`.
-constexpr milliseconds kBusyTimeoutMax{std::numeric_limits<int>::max()};
+constexpr std::uint64_t kBusyTimeoutMost = std::numeric_limits<int>::max();
 constexpr std::size_t kNameBytesMax = 256;
 constexpr std::size_t kTablePrefixBytesMax = 32;
-constexpr std::size_t kFrameBytesLimit = 64ULL << 20U;
-constexpr std::uint32_t kPeerRequestsMax = 64;
-constexpr std::uint32_t kBatchFramesLimit = 256;
-constexpr std::uint32_t kRateFramesMax = 1'000'000;
 constexpr double kFactorMax = 100;
-constexpr std::uint32_t kLossToleranceMax = 1'000;
+
+template <typename Options>
+using Rows = std::span<const Option<Options>>;
 
 [[noreturn]] void refuse(std::string_view field, std::string_view problem, std::string_view allowed) {
-  throw Error(Errc::invalidOption,
-              std::string(field) + ": " + std::string(problem) + ", allowed: " + std::string(allowed));
+  throw OptionError(std::string(field), std::string(problem), std::string(allowed));
 }
 
-template <typename Number>
-void checkRange(std::string_view field, Number value, Number least, Number most) {
-  if (value < least || value > most) {
-    refuse(field, "is " + std::to_string(value), std::to_string(least) + " to " + std::to_string(most));
-  }
-}
-
-void checkDuration(std::string_view field, milliseconds value, milliseconds least, milliseconds most = kDurationMax) {
-  if (value < least || value > most) {
-    refuse(field, "is " + std::to_string(value.count()) + " ms",
-           std::to_string(least.count()) + " to " + std::to_string(most.count()) + " ms");
-  }
+void checkDuration(const std::string& field, milliseconds value, milliseconds least) {
+  checkOption(field, &value, OptionUnit::duration, static_cast<std::uint64_t>(least.count()), kDurationMost);
 }
 
 void checkDelays(const std::string& field, const std::vector<milliseconds>& delays, milliseconds least) {
@@ -54,7 +42,7 @@ void checkDelays(const std::string& field, const std::vector<milliseconds>& dela
 
 void checkRetry(const std::string& field, const RetryPolicy& retry) {
   checkDelays(field + ".delays", retry.delays, milliseconds(0));
-  checkDuration(field + ".base", retry.base, milliseconds(1));
+  checkOptions(retryOptionRows(), retry, field + ".");
   // Written so that what is not a number is refused as well.
   if (!(retry.factor >= 1 && retry.factor <= kFactorMax)) {
     refuse(field + ".factor", "is " + std::to_string(retry.factor), "1 to 100");
@@ -65,13 +53,6 @@ void checkRetry(const std::string& field, const RetryPolicy& retry) {
   if (retry.backoff == Backoff::custom && !retry.custom) {
     refuse(field + ".custom", "is not set", "a function, as backoff is custom");
   }
-  checkDuration(field + ".horizon", retry.horizon, milliseconds(0));
-}
-
-void checkRateLimit(const std::string& field, const RateLimit& limit) {
-  checkRange<std::uint32_t>(field + ".frames", limit.frames, 0, kRateFramesMax);
-  checkDuration(field + ".per", limit.per, milliseconds(1), std::chrono::hours(24));
-  checkRange<std::uint32_t>(field + ".burst", limit.burst, 0, kRateFramesMax);
 }
 
 void checkPattern(const std::string& field, std::string_view pattern) {
@@ -103,8 +84,7 @@ void checkPeers(const std::vector<PeerOptions>& peers) {
     if (!names.insert(peer.name).second) {
       refuse(field + ".name", "'" + peer.name + "' is used twice", "each name once");
     }
-    checkRange<std::uint32_t>(field + ".maxRequests", peer.maxRequests, 1, kPeerRequestsMax);
-    checkRateLimit(field + ".rateLimit", peer.rateLimit);
+    checkOptions(peerOptionRows(), peer, field + ".");
     if (peer.retry) {
       checkRetry(field + ".retry", *peer.retry);
     }
@@ -116,8 +96,9 @@ void checkResend(const OutboxOptions& options) {
   if (options.ackedRetention.count() != 0) {
     return;
   }
-  constexpr std::string_view kIs = "is resend while ackedRetention is 0, so no acknowledged message is kept to be sent";
-  constexpr std::string_view kAllowed = "proceed, or resend with an ackedRetention above 0";
+  constexpr std::string_view kIs =
+      "is resend while `ackedRetention` is 0, so no acknowledged message is kept to be sent";
+  constexpr std::string_view kAllowed = "proceed, or resend with an `ackedRetention` above 0";
   if (options.peerReset == PeerResetPolicy::resend) {
     refuse("peerReset", std::string(kIs), kAllowed);
   }
@@ -163,45 +144,97 @@ void checkTablePrefix(std::string_view prefix) {
 
 }  // namespace
 
-void validate(const OutboxOptions& options) {
-  constexpr milliseconds kNothing{0};
-  constexpr milliseconds kShortest{1};
+Rows<OutboxOptions> outboxOptionRows() {
+  using O = OutboxOptions;
+  using Slot = OptionSlot;
+  using enum OptionUnit;
+  static constexpr Option<O> kRows[] = {
+      {"busyTimeout", [](O& o) -> Slot { return &o.busyTimeout; }, duration, 0, kBusyTimeoutMost,
+       "how long a write waits for another process's"},
+      {"checkpointPages", [](O& o) -> Slot { return &o.checkpointPages; }, count, 1,
+       std::numeric_limits<std::int32_t>::max(), "pages of the log after which the store checkpoints"},
+      {"maxPending", [](O& o) -> Slot { return &o.maxPending; }, count, 0, kOptionMost,
+       "undelivered messages at which an enqueue is answered `queue-full`; 0: no limit"},
+      {"maxPendingBytes", [](O& o) -> Slot { return &o.maxPendingBytes; }, bytes, 0, kOptionMost,
+       "the same in bytes of their data; 0: no limit"},
+      {"frameBytesMax", [](O& o) -> Slot { return &o.frameBytesMax; }, bytes, 1, 64ULL << 20U,
+       "bytes of one message's data"},
+      {"idempotencyRetention", [](O& o) -> Slot { return &o.idempotencyRetention; }, duration, 0, kDurationMost,
+       "how long an idempotency key is remembered"},
+      {"batchFrames", [](O& o) -> Slot { return &o.batchFrames; }, count, 1, 256, "frames in one request"},
+      {"batchBytes", [](O& o) -> Slot { return &o.batchBytes; }, bytes, 1, kOptionMost,
+       "bytes of data in one request; a larger frame goes alone"},
+      {"requestTimeout", [](O& o) -> Slot { return &o.requestTimeout; }, duration, 1, kDurationMost,
+       "how long one request may take, from its start to the whole answer"},
+      {"ackTimeout", [](O& o) -> Slot { return &o.ackTimeout; }, duration, 1, kDurationMost,
+       "how long a deferred message waits for its ACK event before the peer is asked"},
+      {"pollInterval", [](O& o) -> Slot { return &o.pollInterval; }, duration, 1, kDurationMost,
+       "how often the file is asked for rows of other processes"},
+      {"sharedPollInterval", [](O& o) -> Slot { return &o.sharedPollInterval; }, duration, 1, kDurationMost,
+       "the same while other processes have the file open"},
+      {"ackedRetention", [](O& o) -> Slot { return &o.ackedRetention; }, duration, 0, kDurationMost,
+       "how long acknowledged messages are kept; 0: not at all"},
+      {"stopTimeout", [](O& o) -> Slot { return &o.stopTimeout; }, duration, 0, kDurationMost,
+       "how long a stop waits for requests under way"},
+      {"health.oldestAge", [](O& o) -> Slot { return &o.health.oldestAge; }, duration, 0, kDurationMost,
+       "how long the oldest undelivered message may wait before health says so; 0: for ever"},
+      {"health.peerDownFor", [](O& o) -> Slot { return &o.health.peerDownFor; }, duration, 0, kDurationMost,
+       "how long a peer may be unreachable before health says so; 0: for ever"},
+      {"peerHealth.lossTolerance", [](O& o) -> Slot { return &o.peerHealth.lossTolerance; }, count, 1, 1'000,
+       "lost connections in a row before the peer counts as down"},
+      {"peerHealth.killerPatience", [](O& o) -> Slot { return &o.peerHealth.killerPatience; }, duration, 0,
+       kDurationMost, "how long a message must lose its connections before it is a dead letter"},
+  };
+  return kRows;
+}
 
+Rows<PeerOptions> peerOptionRows() {
+  using O = PeerOptions;
+  using Slot = OptionSlot;
+  using enum OptionUnit;
+  static constexpr Option<O> kRows[] = {
+      {"maxRequests", [](O& o) -> Slot { return &o.maxRequests; }, count, 1, 64, "requests to it at once"},
+      {"rateLimit.frames", [](O& o) -> Slot { return &o.rateLimit.frames; }, count, 0, 1'000'000,
+       "frames in each `rateLimit.per`; 0: no limit"},
+      {"rateLimit.per", [](O& o) -> Slot { return &o.rateLimit.per; }, duration, 1, 24ULL * 3'600'000,
+       "the time that `rateLimit.frames` counts for"},
+      {"rateLimit.burst", [](O& o) -> Slot { return &o.rateLimit.burst; }, count, 0, 1'000'000,
+       "frames that may go at once after a pause; 0: as many as `rateLimit.frames`"},
+  };
+  return kRows;
+}
+
+Rows<RetryPolicy> retryOptionRows() {
+  using O = RetryPolicy;
+  using Slot = OptionSlot;
+  using enum OptionUnit;
+  static constexpr Option<O> kRows[] = {
+      {"maxRetries", [](O& o) -> Slot { return &o.maxRetries; }, count, 0, std::numeric_limits<std::uint32_t>::max(),
+       "charged attempts after the first"},
+      {"base", [](O& o) -> Slot { return &o.base; }, duration, 1, kDurationMost, "the first delay"},
+      {"horizon", [](O& o) -> Slot { return &o.horizon; }, duration, 0, kDurationMost,
+       "the age at which it is given up; 0: never"},
+  };
+  return kRows;
+}
+
+void validate(const OutboxOptions& options) {
   if (options.agent.empty()) {
     refuse("agent", "is empty", "a URI, such as urn:agent:alice");
   }
   checkPeers(options.peers);
   checkResend(options);
-
   checkTablePrefix(options.tablePrefix);
   constexpr std::uint32_t kOwners = 0600;
   if (options.fileMode > 0777 || (options.fileMode & kOwners) != kOwners) {
     refuse("fileMode", "is " + std::to_string(options.fileMode), "0600 to 0777 in octal, with 0600 in it");
   }
-  checkDuration("busyTimeout", options.busyTimeout, kNothing, kBusyTimeoutMax);
-  checkRange<std::uint32_t>("checkpointPages", options.checkpointPages, 1, std::numeric_limits<std::int32_t>::max());
-
-  checkRange<std::size_t>("frameBytesMax", options.frameBytesMax, 1, kFrameBytesLimit);
-  checkDuration("idempotencyRetention", options.idempotencyRetention, kNothing);
-  checkRange<std::uint32_t>("batchFrames", options.batchFrames, 1, kBatchFramesLimit);
-  checkRange<std::size_t>("batchBytes", options.batchBytes, 1, std::numeric_limits<std::size_t>::max());
-
-  checkDuration("requestTimeout", options.requestTimeout, kShortest);
-  checkDuration("ackTimeout", options.ackTimeout, kShortest);
-  checkDuration("pollInterval", options.pollInterval, kShortest);
-  checkDuration("sharedPollInterval", options.sharedPollInterval, kShortest);
-  checkDuration("ackedRetention", options.ackedRetention, kNothing);
-  checkDuration("health.oldestAge", options.health.oldestAge, kNothing);
-  checkDuration("health.peerDownFor", options.health.peerDownFor, kNothing);
-  checkDuration("stopTimeout", options.stopTimeout, kNothing);
-
+  checkOptions(outboxOptionRows(), options);
   checkRetry("retry", options.retry);
   checkRetry("webhookRetry", options.webhookRetry);
   checkSessionPolicies(options.sessionPolicies);
   // A delay of nothing between probes would be a busy loop against a peer that is down.
-  checkDelays("peerHealth.probeDelays", options.peerHealth.probeDelays, kShortest);
-  checkRange<std::uint32_t>("peerHealth.lossTolerance", options.peerHealth.lossTolerance, 1, kLossToleranceMax);
-  checkDuration("peerHealth.killerPatience", options.peerHealth.killerPatience, kNothing);
+  checkDelays("peerHealth.probeDelays", options.peerHealth.probeDelays, milliseconds(1));
 }
 
 OutboxOptions validated(OutboxOptions options) {

@@ -1,15 +1,18 @@
 #pragma once
 
-#include <chrono>
 #include <filesystem>
+#include <span>
 
 #include "ackbox/options.hpp"
+#include "ackbox/retry_policy.hpp"
+#include "base/option.hpp"
 
 namespace ackbox {
 
-/// The longest duration that an option may have: far below where an instant in nanoseconds overflows 64 bits (292
-/// years).
-inline constexpr std::chrono::milliseconds kDurationMax = std::chrono::hours(24 * 365 * 100);
+/// The numbers among the options, each with its range.
+[[nodiscard]] std::span<const Option<OutboxOptions>> outboxOptionRows();
+[[nodiscard]] std::span<const Option<PeerOptions>> peerOptionRows();
+[[nodiscard]] std::span<const Option<RetryPolicy>> retryOptionRows();
 
 /// `options` with the system's clock and randomness where none are given. Throws as `validate`.
 [[nodiscard]] OutboxOptions validated(OutboxOptions options);

@@ -89,6 +89,7 @@ struct Arguments {
   std::optional<std::string> listen;
   std::vector<std::string> settings;
   bool checkConfig = false;
+  bool fields = false;
 
   // health
   std::string url = "http://127.0.0.1:7070";

@@ -1,9 +1,11 @@
 #include "cli/grammar.hpp"
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "ackbox/version.hpp"
-#include "cli/duration.hpp"
+#include "base/duration.hpp"
 #include "cli/examples.hpp"
 
 namespace ackbox::cli {
@@ -330,10 +332,9 @@ void addDaemon(CLI::App& app, Arguments& arguments) {
   init.add_flag("--json", arguments.json, "Print the files, one JSON object a line");
   CLI::App& serve = *app.add_subcommand(
       "serve", "Deliver the outbox's messages, and serve it over HTTP to programs of any language, until SIGTERM");
-  addPath(serve, "FILE", arguments.file, "The outbox's file; it is made if it does not exist")
-      ->required()
-      ->type_name("");
-  addPath(serve, "--config", arguments.config, "A configuration file, see docs/serve.md")->type_name("PATH");
+  addPath(serve, "FILE", arguments.file, "The outbox's file; it is made if it does not exist")->type_name("");
+  addPath(serve, "--config", arguments.config, "A configuration file; --fields lists what may be in it")
+      ->type_name("PATH");
   serve.add_option("--listen", arguments.listen, "unix:PATH, or an address and a port (default 127.0.0.1:7070)")
       ->type_name("ADDRESS");
   serve.add_option("--set", arguments.settings, "Any field of the configuration: outbox.max_pending=5000")
@@ -341,6 +342,8 @@ void addDaemon(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false);
   serve.add_flag("--check-config", arguments.checkConfig,
                  "Only check the configuration, and say what is wrong with it");
+  serve.add_flag("--fields", arguments.fields,
+                 "Only list the fields of a configuration, with type, default, range and meaning");
   CLI::App& health = *app.add_subcommand(
       "health", "Ask a running serve whether it is ready: exit status 0 if it is, 1 if it is not or does not answer");
   health.add_option("--url", arguments.url, "http://address:port or unix:PATH (default http://127.0.0.1:7070)")
@@ -349,7 +352,40 @@ void addDaemon(CLI::App& app, Arguments& arguments) {
   addDuration(health, "--timeout", arguments.timeout, "For the whole answer, the connection included (default 3s)");
 }
 
+struct Group {
+  const char* title;
+  std::vector<const char*> commands;
+};
+
+/// In the order of the help.
+const std::vector<Group>& groups() {
+  static const std::vector<Group> all = {
+      {"Begin", {"init", "serve", "health", "enqueue"}},
+      {"Look at an outbox", {"stats", "top", "peers", "sessions", "blocked", "list", "show", "explain"}},
+      {"Change what is sent", {"retry", "discard", "mark-failed", "pause", "resume", "unblock"}},
+      {"Received frames",
+       {"inbox", "inbox-show", "inbox-explain", "inbox-retry", "inbox-discard", "senders", "forget"}},
+      {"Watch", {"check", "doctor"}},
+      {"Keep the file", {"backup", "restore", "export", "verify", "repair", "vacuum", "migrate"}},
+      {"For the shell", {"completion", "man"}},
+  };
+  return all;
+}
+
 }  // namespace
+
+std::string overview() {
+  std::string text = "Usage: ackbox COMMAND FILE\n\n";
+  for (const Group& group : groups()) {
+    std::string line = group.title;
+    line.resize(21, ' ');
+    for (const char* const command : group.commands) {
+      line += std::string(" ") + command;
+    }
+    text += line + "\n";
+  }
+  return text + "\nackbox --help says what each is for, and ackbox COMMAND --help how it is used.\n";
+}
 
 std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
   auto app = std::make_shared<CLI::App>("Shows and repairs an ackbox outbox", "ackbox");
@@ -359,10 +395,10 @@ std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
   app->require_subcommand(1);
   app->add_flag("--json", arguments.json, "Print JSON, one object a line; before the command or after it");
   Grammar grammar(*app, arguments);
+  addDaemon(*app, arguments);
   addReading(grammar, arguments);
   addChanging(grammar, arguments);
   addSteering(grammar, arguments);
-  addDaemon(*app, arguments);
   addKeeping(grammar, arguments);
   for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
     command->footer("Example:\n  " + std::string(exampleOf(command->get_name())));
@@ -373,6 +409,11 @@ std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
       ->type_name("")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   app->add_subcommand("man", "Print the manual page, for man -l -");
+  for (const Group& group : groups()) {
+    for (const char* const command : group.commands) {
+      app->get_subcommand(command)->group(group.title);
+    }
+  }
   return app;
 }
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <system_error>
 
-#include "cli/duration.hpp"
+#include "base/duration.hpp"
 
 namespace ackbox::cli {
 

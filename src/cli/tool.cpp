@@ -110,6 +110,10 @@ int parseProblem(const World& world, const CLI::App& grammar, const CLI::ParseEr
   if (isUnknownCommand(grammar, word)) {
     return usageProblem(world, word, "there is no command '" + word + "'");
   }
+  if (world.arguments.empty()) {
+    world.err << overview();
+    return kUsage;
+  }
   if (problem.get_exit_code() != 0) {
     return usageProblem(world, word, problem.what());
   }

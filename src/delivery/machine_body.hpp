@@ -165,7 +165,7 @@ struct Machine::Body {
   /// Whether an answer comes from before its store was known to be lost: with the store went what it says it has.
   [[nodiscard]] static bool isOfLostStore(const Request& request, const SendReport& report);
   /// Takes note of which store has answered; another one than before has lost what was deferred, too.
-  void meet(const Request& request, const SendReport& report, Actions& actions);
+  void notePeerStore(const Request& request, const SendReport& report, Actions& actions);
   /// This file's end of the matter, if the peer has seen a later epoch of it; not yet when a process that shares the
   /// file may just have made the request's epoch the older one.
   [[nodiscard]] std::optional<PeerIdentity> whetherStale(const Request& request, const SendReport& report);

@@ -27,7 +27,7 @@ bool Machine::Body::isOfLostStore(const Request& request, const SendReport& repo
   return request.id <= request.peer->metAt && !report.store.empty() && report.store != request.peer->store;
 }
 
-void Machine::Body::meet(const Request& request, const SendReport& report, Actions& actions) {
+void Machine::Body::notePeerStore(const Request& request, const SendReport& report, Actions& actions) {
   Peer& peer = *request.peer;
   const bool isKnown = report.store == peer.store && report.storeEpoch <= peer.storeEpoch;
   // An answer that the old store gave may come after one of the new.

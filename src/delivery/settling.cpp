@@ -46,7 +46,7 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
     return;
   }
   std::optional<PeerIdentity> outdated = whetherStale(request, report);
-  meet(request, report, actions);
+  notePeerStore(request, report, actions);
   peer.frameLimit = std::min(options.batchFrames, peer.frameLimit * 2);
   peer.rampRequests = std::min(peer.maxRequests, peer.rampRequests) * 2;
   if (report.creditFrames > 0) {

@@ -71,13 +71,13 @@ KeyRing::KeyRing(Keys keys) {
 
 KeyRing::KeyRing(std::span<const Secret> secrets) {
   if (secrets.size() > kSecretsMax) {
-    throw Error(Errc::invalidOption, "secrets: " + std::to_string(secrets.size()) + " of them, allowed: at most 16");
+    throw OptionError("secrets", "has " + std::to_string(secrets.size()) + " of them", "at most 16");
   }
   for (std::size_t index = 0; index < secrets.size(); ++index) {
     try {
       add(parseSigningKey(secrets[index]));
     } catch (const Error& error) {
-      throw nested("secrets[" + std::to_string(index) + "]: ", error);
+      throw OptionError("secrets[" + std::to_string(index) + "]", circumstancesOf(error));
     }
   }
 }

@@ -28,7 +28,8 @@ constexpr std::array kMessage{
 };
 
 constexpr std::array kReason{
-    field<Reason, [](const Reason& reason) { return toString(reason.hindrance); }>("hindrance", "What it waits for."),
+    field<Reason, [](const Reason& reason) { return toString(reason.blockReason); }>("block_reason",
+                                                                                     "What it waits for."),
     field<Reason, &Reason::until>("until_at_ms", "How long, where that is known."),
     field<Reason, &Reason::sequence>("sequence", "The sequence of what it waits for; 0: nothing of its session."),
     field<Reason, &Reason::processId>("process_id", "The process that has it; 0: none."),

@@ -18,6 +18,7 @@
 #include "cli/arguments.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/table.hpp"
 #include "serve/config/checks.hpp"
 #include "serve/config/config.hpp"
 #include "serve/config/regular_file.hpp"
@@ -75,6 +76,16 @@ int reportProblems(Console& console, const Arguments& arguments, const std::vect
   return cli::kUsage;
 }
 
+int listFields(Console& console) {
+  cli::Table table({{"FIELD"}, {"TYPE"}, {"DEFAULT"}, {"RANGE"}, {"MEANING"}});
+  for (FieldNote& note : configFields()) {
+    table.add({std::move(note.path), std::move(note.type), std::move(note.fallback), std::move(note.range),
+               std::move(note.meaning)});
+  }
+  console.table(table);
+  return cli::kDone;
+}
+
 /// Called where an allocation failed. A large one is refused to whatever asked for it, and the rest goes on. Where
 /// there is not even a little, nothing can be relied on, and something that waits for ever would look well: the process
 /// ends, and all that is in the file goes on at the next start.
@@ -102,6 +113,12 @@ void awaitSignal(boost::asio::signal_set& signals, const std::function<bool(int)
 }  // namespace
 
 int runServe(Console& console, const Arguments& arguments) {
+  if (arguments.fields) {
+    return listFields(console);
+  }
+  if (arguments.file.empty()) {
+    return console.fail(cli::kUsage, "FILE is required");
+  }
   std::vector<ConfigProblem> problems;
   Config config = readArguments(arguments, problems);
   if (!problems.empty()) {

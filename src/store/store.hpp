@@ -221,7 +221,7 @@ public:
   [[nodiscard]] virtual InboxChange discard(InboxKey key, const FrameResult& result,
                                             std::chrono::milliseconds retention) = 0;
   /// Grows with each of these changes, of any process.
-  [[nodiscard]] virtual std::int64_t orders() = 0;
+  [[nodiscard]] virtual std::int64_t operatorChanges() = 0;
 };
 
 /// Finds the rows that the machine does not know yet. Between transactions.

@@ -31,9 +31,9 @@ void countOne(std::atomic<std::uint64_t>& counter) noexcept {
 }
 
 // Once, and destroyed by its end.
-void call(Writer::Tell& tell) {
-  if (const Writer::Tell told = std::exchange(tell, nullptr)) {
-    told();
+void call(Writer::AfterRelease& afterRelease) {
+  if (const Writer::AfterRelease taken = std::exchange(afterRelease, nullptr)) {
+    taken();
   }
 }
 
@@ -116,16 +116,16 @@ bool Writer::commitHere(Job& job, WhenLocked whenLocked) noexcept {
     committing_ = true;
   }
   job.next_ = nullptr;
-  Tell tell;
-  const bool finished = commitGroup(&job, whenLocked, tell);
+  AfterRelease afterRelease;
+  const bool finished = commitGroup(&job, whenLocked, afterRelease);
   if (finished) {
     countOne(commitTotals.inCallers);
   }
-  endCommit(std::move(tell));
+  endCommit(std::move(afterRelease));
   return finished;
 }
 
-void Writer::endCommit(Tell tell) noexcept {
+void Writer::endCommit(AfterRelease afterRelease) noexcept {
   {
     const MutexLock lock(mutex_);
     committing_ = false;
@@ -137,7 +137,7 @@ void Writer::endCommit(Tell tell) noexcept {
       wake_.notifyAll();
     }
   }
-  call(tell);
+  call(afterRelease);
 }
 
 bool Writer::runOnce() {
@@ -150,7 +150,7 @@ bool Writer::runOnce() {
     first = takeGroup();
     committing_ = true;
   }
-  // Up to the end of the tell, with which the last owner of this writer may go.
+  // Up to the end of that call, with which the last owner of this writer may go.
   const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
   commitQueued(first);
   runner_ = outer;
@@ -162,9 +162,9 @@ void Writer::commitQueued(Job* first) noexcept {
   if (first->next_ != nullptr) {
     countOne(commitTotals.shared);
   }
-  Tell tell;
-  commitGroup(first, WhenLocked::wait, tell);
-  endCommit(std::move(tell));
+  AfterRelease afterRelease;
+  commitGroup(first, WhenLocked::wait, afterRelease);
+  endCommit(std::move(afterRelease));
 }
 
 void Writer::close() noexcept {
@@ -240,21 +240,21 @@ Job* Writer::takeGroup() noexcept {
 }
 
 // False, with nothing done, only where another's lock is not to be waited for.
-bool Writer::commitGroup(Job* first, WhenLocked whenLocked, Tell& tell) noexcept {
+bool Writer::commitGroup(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept {
   // A job's `done` may run a group of its own where there is no thread.
   const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
-  const bool finished = commitAndFinish(first, whenLocked, tell);
+  const bool finished = commitAndFinish(first, whenLocked, afterRelease);
   runner_ = outer;
   return finished;
 }
 
-bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked, Tell& tell) noexcept {
+bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept {
   const std::error_code failure = tryCommit(first, whenLocked);
   if (failure == Errc::databaseBusy && whenLocked == WhenLocked::leave) {
     return false;
   }
   if (!failure || failure == Errc::databaseBusy) {
-    tell = finish(first, failure);
+    afterRelease = finish(first, failure);
     return true;
   }
   const bool single = first->next_ == nullptr;
@@ -265,10 +265,10 @@ bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked, Tell& tell) noex
     while (alone == Errc::handlerEndedTransaction) {
       alone = tryCommit(first, WhenLocked::wait);
     }
-    tell = finish(first, alone);
+    afterRelease = finish(first, alone);
     first = next;
     if (first != nullptr) {
-      call(tell);
+      call(afterRelease);
     }
   }
   return true;
@@ -299,14 +299,14 @@ std::error_code Writer::commitOnce(Job* first, WhenLocked whenLocked) noexcept {
   }
 }
 
-Writer::Tell Writer::finish(Job* first, const std::error_code& error) noexcept {
+Writer::AfterRelease Writer::finish(Job* first, const std::error_code& error) noexcept {
   while (first != nullptr) {
     // `done` may destroy the job.
     Job* const next = std::exchange(first->next_, nullptr);
     first->done(error);
     first = next;
   }
-  return error || !afterCommit_ ? Tell() : afterCommit_(store_);
+  return error || !afterCommit_ ? AfterRelease() : afterCommit_(store_);
 }
 
 }  // namespace ackbox::store

@@ -62,10 +62,10 @@ public:
   /// Called in the same thread, before that runs another job, when the next one may be committed by another thread:
   /// whom it wakes finds nothing in the way. To keep the order of the commits is the caller's own matter. Must not
   /// throw.
-  using Tell = std::function<void()>;
+  using AfterRelease = std::function<void()>;
   /// Called after each group that committed, in the same thread, after the jobs' `done`. What it returns may be empty.
   /// It may wait for no other thread.
-  using AfterCommit = std::function<Tell(Store&)>;
+  using AfterCommit = std::function<AfterRelease(Store&)>;
 
   explicit Writer(Store& store, AfterCommit afterCommit = {});
   /// Stops the thread after the jobs that were submitted; later ones end with `Errc::stopped`.
@@ -119,18 +119,18 @@ public:
 
 private:
   void loop() noexcept;
-  void endCommit(Tell tell) noexcept ACKBOX_EXCLUDES(mutex_);
+  void endCommit(AfterRelease afterRelease) noexcept ACKBOX_EXCLUDES(mutex_);
   /// The thread that this wakes may destroy the writer, as soon as the lock is free.
   void wakeRunner() noexcept ACKBOX_REQUIRES(mutex_);
   void askToRun() noexcept;
   void commitQueued(Job* first) noexcept ACKBOX_EXCLUDES(mutex_);
   void gather() noexcept ACKBOX_REQUIRES(mutex_);
   Job* takeGroup() noexcept ACKBOX_REQUIRES(mutex_);
-  bool commitGroup(Job* first, WhenLocked whenLocked, Tell& tell) noexcept;
-  bool commitAndFinish(Job* first, WhenLocked whenLocked, Tell& tell) noexcept;
+  bool commitGroup(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept;
+  bool commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept;
   std::error_code tryCommit(Job* first, WhenLocked whenLocked) noexcept;
   std::error_code commitOnce(Job* first, WhenLocked whenLocked) noexcept;
-  [[nodiscard]] Tell finish(Job* first, const std::error_code& error) noexcept;
+  [[nodiscard]] AfterRelease finish(Job* first, const std::error_code& error) noexcept;
 
   Store& store_;
   AfterCommit afterCommit_;
@@ -149,7 +149,7 @@ private:
 
   // The thread that commits, as long as it does.
   std::atomic<std::thread::id> runner_;
-  // The writer's own, which is busy with a tell after that.
+  // The writer's own, which is busy with such a call after that.
   std::atomic<std::thread::id> loop_;
   // Constant once jobs are submitted. What was posted finds the writer, while there is one, through the link.
   Post post_;

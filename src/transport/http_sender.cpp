@@ -27,6 +27,7 @@
 #include "protocol/wire.hpp"
 #include "transport/descriptors.hpp"
 #include "transport/http_client.hpp"
+#include "transport/option_rows.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
 #include "transport/url.hpp"
@@ -35,31 +36,10 @@ namespace ackbox {
 namespace {
 
 constexpr std::string_view kUserAgent = "ackbox/" ACKBOX_VERSION;
-
-void requirePositive(std::chrono::milliseconds value, const char* field) {
-  if (value <= std::chrono::milliseconds(0)) {
-    throw Error(Errc::invalidOption, std::string(field) + " must be above 0");
-  }
-}
+constexpr std::string_view kPlainProblem = "http:// to another machine must be asked for with `allowPlainHttp`";
 
 std::shared_ptr<const HttpSenderOptions> complete(HttpSenderOptions options) {
-  requirePositive(options.resolveTimeout, "resolveTimeout");
-  requirePositive(options.connectTimeout, "connectTimeout");
-  requirePositive(options.handshakeTimeout, "handshakeTimeout");
-  requirePositive(options.idleTimeout, "idleTimeout");
-  requirePositive(options.connectionAge, "connectionAge");
-  if (options.connectionsMax == 0 || options.connectionsMax > 65'536) {
-    throw Error(Errc::invalidOption, "connectionsMax must be from 1 to 65,536");
-  }
-  if (options.responseBytesMax == 0 || options.responseBytesMax > std::size_t{64} * 1024 * 1024) {
-    throw Error(Errc::invalidOption, "responseBytesMax must be from 1 to 64 MiB");
-  }
-  if (options.headerBytesMax < transport::kHeaderBytesLeast || options.headerBytesMax > transport::kHeaderBytesMost) {
-    throw Error(Errc::invalidOption, "headerBytesMax must be from 1 KiB to 16 KiB");
-  }
-  if (options.secretsGrace.count() < 0 || options.secretsGrace > protocol::kSecretsGraceMax) {
-    throw Error(Errc::invalidOption, "secretsGrace must be from 0 to 1 day");
-  }
+  checkOptions(transport::senderOptionRows(), options);
   if (!options.clock) {
     options.clock = systemClock();
   }
@@ -246,7 +226,7 @@ public:
     const Peer peer = peerNamed(request.peer);
     transport::ParsedUrl parsed = transport::parseUrl(request.url);
     if (parsed.url && !mayBePlain(*parsed.url, peer.allowPlainHttp)) {
-      parsed = {.url = std::nullopt, .error = plainRefusal(request.peer)};
+      parsed = {.url = std::nullopt, .error = "peers['" + request.peer + "'].url: " + std::string(kPlainProblem)};
     }
     RequestOutcome refusal = RequestOutcome::peerRefused;
     std::shared_ptr<transport::TlsContext> encryption;
@@ -313,10 +293,10 @@ private:
     peer.profile = options.profile;
     const transport::ParsedUrl parsed = transport::parseUrl(options.url);
     if (!parsed.url && !options.url.empty()) {
-      throw Error(Errc::invalidOption, "peers['" + options.name + "'].url: " + parsed.error);
+      throw OptionError("peers['" + options.name + "'].url", parsed.error);
     }
     if (parsed.url && !mayBePlain(*parsed.url, peer.allowPlainHttp)) {
-      throw Error(Errc::invalidOption, plainRefusal(options.name));
+      throw OptionError("peers['" + options.name + "'].url", std::string(kPlainProblem));
     }
     if (parsed.url && parsed.url->isEncrypted) {
       (void)tls();
@@ -332,13 +312,13 @@ private:
               }
             });
       } catch (const Error& error) {
-        throw nested(field, error);
+        throwNested(field, error);
       }
       if (isSettledByStatus(peer.profile) && !peer.keys->current()->canSign()) {
-        throw Error(Errc::invalidOption, field + "secrets: none of them can sign a webhook; add whsec_ or whsk_");
+        throw OptionError(field + "secrets", "none of them can sign a webhook; add whsec_ or whsk_");
       }
       if (peer.profile == PeerProfile::native && peer.keys->current()->verifyingKeys() == 0) {
-        throw Error(Errc::invalidOption, field + "secrets: none of them can verify an answer; add whsec_ or whpk_");
+        throw OptionError(field + "secrets", "none of them can verify an answer; add whsec_ or whpk_");
       }
     }
     return peer;
@@ -361,10 +341,9 @@ private:
       const auto [first, last] = byUrl.equal_range(address);
       for (auto other = first; other != last; ++other) {
         if (mayBeOne(peer, *other->second)) {
-          throw Error(Errc::invalidOption, "peers['" + peer.name + "'].url: peers '" + other->second->name + "' and '" +
-                                               peer.name +
-                                               "' lead to the same URL; keep one of them, or give each the agent that "
-                                               "it is");
+          throw OptionError("peers['" + peer.name + "'].url",
+                            "peers '" + other->second->name + "' and '" + peer.name +
+                                "' lead to the same URL; keep one of them, or give each the agent that it is");
         }
       }
       byUrl.emplace(std::move(address), &peer);
@@ -379,10 +358,6 @@ private:
 
   static bool mayBePlain(const transport::Url& url, bool isAllowed) {
     return url.isEncrypted || isAllowed || url.isLoopback();
-  }
-
-  static std::string plainRefusal(const std::string& peer) {
-    return "peers['" + peer + "'].url: http:// to another machine must be asked for with allowPlainHttp";
   }
 
   [[nodiscard]] std::string traceparentOf(const SendRequest& request) const {

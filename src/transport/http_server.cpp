@@ -12,6 +12,8 @@
 #include "base/system_failure.hpp"
 #include "transport/descriptors.hpp"
 #include "transport/http_session.hpp"
+#include "transport/listener.hpp"
+#include "transport/option_rows.hpp"
 #include "transport/request_budget.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
@@ -25,9 +27,9 @@ using boost::system::error_code;
 // When descriptors or memory have run out, accepting again at once would only spin.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
-void require(bool holds, const char* sentence) {
+void require(bool holds, const char* field, const char* problem) {
   if (!holds) {
-    throw Error(Errc::invalidOption, sentence);
+    throw OptionError(field, problem);
   }
 }
 
@@ -58,29 +60,21 @@ std::unique_ptr<TlsContext> makeTls(const TlsServerOptions& options, const std::
 }  // namespace
 
 void validate(const InboundServerOptions& options, std::size_t bodyBytesMax) {
-  const std::chrono::milliseconds zero(0);
-  require(!options.path.empty() && options.path.front() == '/', "path must begin with '/'");
+  require(!options.path.empty() && options.path.front() == '/', "path", "must begin with '/'");
   require(options.compatibilityPath.empty() ||
               (options.compatibilityPath.front() == '/' && options.compatibilityPath != options.path),
-          "compatibilityPath must begin with '/' and be another than path, or be empty");
-  require(options.connectionsMax > 0, "connectionsMax must be above 0");
-  require(options.headerBytesMax >= kHeaderBytesLeast && options.headerBytesMax <= kHeaderBytesMost,
-          "headerBytesMax must be from 1 KiB to 16 KiB");
-  require(options.requestBytesMax / 2 >= bodyBytesMax,
-          "requestBytesMax must be at least twice InboundOptions::bodyBytesMax");
-  require(options.handshakeTimeout > zero, "handshakeTimeout must be above 0");
-  require(options.requestTimeout > zero, "requestTimeout must be above 0");
-  require(options.writeTimeout > zero, "writeTimeout must be above 0");
-  require(options.idleTimeout > zero, "idleTimeout must be above 0");
-  require(options.connectionAge > zero, "connectionAge must be above 0");
+          "compatibilityPath", "must begin with '/' and be another than `path`, or be empty");
+  checkOptions(serverOptionRows(), options);
+  require(options.requestBytesMax / 2 >= bodyBytesMax, "requestBytesMax",
+          "must be at least twice `InboundOptions::bodyBytesMax`");
   const TlsServerOptions& tls = options.tls;
   const bool isTls = !tls.certificateFile.empty();
   require(isTls || (tls.keyFile.empty() && tls.clientAuthorityFile.empty() && tls.crlFile.empty()),
-          "tls.certificateFile must be set where keyFile, clientAuthorityFile or crlFile is");
-  require(tls.crlFile.empty() || !tls.clientAuthorityFile.empty(),
-          "tls.clientAuthorityFile must be set where crlFile is");
-  require(isTls || options.allowPlainHttp || ListenAddress(options.address, options.port).isLocal(),
-          "address: plain HTTP beyond loopback must be asked for with allowPlainHttp, or tls be set");
+          "tls.certificateFile", "must be set where `keyFile`, `clientAuthorityFile` or `crlFile` is");
+  require(tls.crlFile.empty() || !tls.clientAuthorityFile.empty(), "tls.clientAuthorityFile",
+          "must be set where `crlFile` is");
+  require(isTls || options.allowPlainHttp || ListenAddress(options.address, options.port).isLocal(), "address",
+          "plain HTTP beyond loopback must be asked for with `allowPlainHttp`, or `tls` be set");
 }
 
 HttpServer::HttpServer(const asio::any_io_executor& executor, const InboundServerOptions& options, RequestSink sink,

@@ -43,10 +43,10 @@ ListenAddress::ListenAddress(const std::string& address, std::uint16_t port) : p
   if (address.starts_with(kUnixPrefix)) {
     path_ = address.substr(kUnixPrefix.size());
     if (path_.empty() || path_.size() > kPathBytesMax || path_.find('\0') != std::string::npos) {
-      throw Error(Errc::invalidOption, "address: the path behind unix: must have 1 to 107 bytes");
+      throw OptionError("address", "the path behind unix: must have 1 to 107 bytes");
     }
     if (port_ != 0) {
-      throw Error(Errc::invalidOption, "port must be 0 where address is a socket file");
+      throw OptionError("port", "must be 0 where `address` is a socket file");
     }
     endpoint_ = asio::local::stream_protocol::endpoint(path_);
     isLocal_ = true;
@@ -55,7 +55,7 @@ ListenAddress::ListenAddress(const std::string& address, std::uint16_t port) : p
   error_code error;
   const asio::ip::address numeric = asio::ip::make_address(address, error);
   if (error) {
-    throw Error(Errc::invalidOption, "address must be a numeric IPv4 or IPv6 address, or unix: and a path");
+    throw OptionError("address", "must be a numeric IPv4 or IPv6 address, or unix: and a path");
   }
   endpoint_ = asio::ip::tcp::endpoint(numeric, port);
   isLocal_ = numeric.is_loopback();

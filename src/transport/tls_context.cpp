@@ -31,7 +31,7 @@ std::string opensslReason() {
 
 void require(bool succeeded, const char* field, const std::filesystem::path& file) {
   if (!succeeded) {
-    throw Error(Errc::invalidOption, std::string(field) + " '" + file.string() + "': " + opensslReason());
+    throw OptionError(field, "'" + file.string() + "': " + opensslReason());
   }
 }
 
@@ -57,7 +57,10 @@ void loadIdentity(SSL_CTX* context, const std::filesystem::path& certificate, co
   }
   require(SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) == 1, "tls.certificateFile", certificate);
   require(SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) == 1, "tls.keyFile", key);
-  require(SSL_CTX_check_private_key(context) == 1, "tls.keyFile does not belong to tls.certificateFile:", key);
+  if (SSL_CTX_check_private_key(context) != 1) {
+    throw OptionError("tls.keyFile",
+                      "'" + key.string() + "' does not belong to `tls.certificateFile`: " + opensslReason());
+  }
 }
 
 std::shared_ptr<SSL_CTX> loadClient(const TlsClientOptions& options) {
@@ -172,7 +175,7 @@ TlsContext::TlsContext(std::function<Shared()> load, std::vector<std::filesystem
       context_(loadPatiently(load_)),
       soundAt_(clock_->steadyNow()) {
   if (trust_.grace.count() < 0 || trust_.grace > kGraceMax) {
-    throw Error(Errc::invalidOption, "tls.authorityGrace must be from 0 to 1 day");
+    throw OptionError("tls.authorityGrace", "is " + std::to_string(trust_.grace.count()) + " ms", "0s to 1d");
   }
 }
 

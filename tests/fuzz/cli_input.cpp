@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/duration.hpp"
 #include "check.hpp"
-#include "cli/duration.hpp"
 #include "cli/frame_line.hpp"
 #include "cli/grammar.hpp"
 #include "json/fault.hpp"
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
                       protocol::frameProblem(line.frame, kDepthMax),
                   "a frame line's data is not JSON, and would be stored");
   }
-  if (const auto duration = cli::parseDuration(text)) {
+  if (const auto duration = parseDuration(text)) {
     fuzz::require(duration->count() >= 0, "a duration is negative");
   }
   std::vector<std::string> words;

@@ -1,5 +1,5 @@
-// Goal: somebody with curl, openssl and the README can post a signed frame. Method: the README's own lines are run by a
-// shell against a listening agent, with the right secret and with others.
+// Goal: somebody with curl, openssl and docs/clients.md can post a signed frame. Method: the document's own lines are
+// run by a shell against a listening agent, with the right secret and with others.
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -28,11 +28,11 @@ namespace {
 
 constexpr const char* kSecret = "whsec_YWxpY2UgYW5kIGN1cmwga2VlcCB0aGlzIHRvIHRoZW0=";
 
-/// The README's lines, as they stand between their fences.
-std::string readmeLines() {
-  std::ifstream readme(ACKBOX_SOURCE_DIR "/README.md");
-  const std::string text{std::istreambuf_iterator<char>(readme), {}};
-  const std::size_t heading = text.find("### Without the library\n");
+/// The document's lines, as they stand between their fences.
+std::string documentLines() {
+  std::ifstream document(ACKBOX_SOURCE_DIR "/docs/clients.md");
+  const std::string text{std::istreambuf_iterator<char>(document), {}};
+  const std::size_t heading = text.find("## Without a client\n");
   const std::string fence = "```sh\n";
   const std::size_t begin = text.find(fence, heading);
   const std::size_t end = text.find("```\n", begin + fence.size());
@@ -101,9 +101,9 @@ struct Bob {
   std::optional<InboundServer> server;
 };
 
-TEST_CASE("the README's lines with curl and openssl post a signed frame, which is acknowledged and takes effect") {
+TEST_CASE("the document's lines with curl and openssl post a signed frame, which is acknowledged and takes effect") {
   Bob bob;
-  const std::string printed = bob.run(readmeLines(), kSecret);
+  const std::string printed = bob.run(documentLines(), kSecret);
   CAPTURE(printed);
   CHECK(printed.find(R"("outcome":"ack")") != std::string::npos);
   CHECK(bob.heard == std::vector<std::string>{R"(order.placed {"order":7})"});
@@ -111,7 +111,7 @@ TEST_CASE("the README's lines with curl and openssl post a signed frame, which i
 
 TEST_CASE("P11: the same lines with another secret, or with another body than was signed, are refused") {
   Bob bob;
-  const std::string lines = readmeLines();
+  const std::string lines = documentLines();
   CHECK(bob.run(lines, "whsec_c29tZWJvZHkgZWxzZSdzIHNlY3JldCwgYXMgbG9uZyE=").find("\"status\":401") !=
         std::string::npos);
   std::string altered = lines;

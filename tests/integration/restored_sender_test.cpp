@@ -26,7 +26,7 @@ void checkHeld(Agent& alice, const std::string& id) {
   until([&] {
     const auto explanation = alice.manager->explain(id);
     return explanation && std::any_of(explanation->reasons.begin(), explanation->reasons.end(), [](const Reason& one) {
-             return one.hindrance == BlockReason::peerHeld && one.detail.find("stale-epoch") != std::string::npos;
+             return one.blockReason == BlockReason::peerHeld && one.detail.find("stale-epoch") != std::string::npos;
            });
   });
   CHECK(alice.peer().down);

@@ -306,7 +306,7 @@ void Reach::deferredRun(const Place& place, const DeferredFrame& frame) {
 
 void Reach::explained(const Explanation& explanation) {
   if (std::ranges::any_of(explanation.reasons,
-                          [](const Reason& reason) { return reason.hindrance == BlockReason::rateLimited; })) {
+                          [](const Reason& reason) { return reason.blockReason == BlockReason::rateLimited; })) {
     saw(Situation::rateLimited);
   }
 }

@@ -63,10 +63,10 @@ TEST_CASE("P13: a peer without an application for a type is known since then, an
   const auto explained = world.reader()->explain("b");
   REQUIRE(explained);
   REQUIRE(explained->reasons.size() == 2);
-  CHECK(explained->reasons[0].hindrance == BlockReason::peerUnattended);
+  CHECK(explained->reasons[0].blockReason == BlockReason::peerUnattended);
   CHECK(explained->reasons[0].since == now - std::chrono::minutes(2));
   CHECK(explained->reasons[0].detail == "unwanted");
-  CHECK(explained->reasons[1].hindrance == BlockReason::awaitsAck);
+  CHECK(explained->reasons[1].blockReason == BlockReason::awaitsAck);
   CHECK(world.reader()->explain("a")->reasons.size() == 1);
 
   // What another type's application does says nothing of this one.

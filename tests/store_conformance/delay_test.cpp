@@ -106,7 +106,7 @@ TEST_CASE("P10: explain and find say that a message is not to be sent yet") {
   const auto explanation = reader->explain(world.receipt.messageId);
   REQUIRE(explanation);
   REQUIRE_FALSE(explanation->reasons.empty());
-  CHECK(explanation->reasons[0].hindrance == BlockReason::notBefore);
+  CHECK(explanation->reasons[0].blockReason == BlockReason::notBefore);
   CHECK(explanation->reasons[0].until == world.row.dueAt);
   CHECK(reader->find(world.receipt.messageId)->dueAt == world.row.dueAt);
 }
@@ -125,7 +125,7 @@ TEST_CASE("P10: an unordered row in backoff is not given out, and explained so")
   CHECK(claim().sessions.at(0).status == ClaimStatus::notDue);
   const auto explanation = world.reader()->explain(receipt.messageId);
   REQUIRE(explanation->reasons.size() == 1);
-  CHECK(explanation->reasons[0].hindrance == BlockReason::backoff);
+  CHECK(explanation->reasons[0].blockReason == BlockReason::backoff);
   CHECK(explanation->reasons[0].detail == "busy");
   // A calendar set back by more than any backoff: the row is due.
   world.clock->step(-24h);

@@ -175,18 +175,18 @@ TEST_CASE("P3: by hand, a frame is due at once without charges, or ends for good
                [&] { return store->inbox().discard(row, resultOf(Outcome::term, "no-more"), kOutcomeRetention); })
         .receipt;
   };
-  const auto orders = [&] { return inTransaction(*store, [&] { return store->inbox().orders(); }); };
+  const auto changes = [&] { return inTransaction(*store, [&] { return store->inbox().operatorChanges(); }); };
   REQUIRE(claimRow(*store, key).kind == Kind::taken);
   for (const InboxReceipt& refused : {retry(key), discard(key)}) {
     CHECK(refused.refusal == Errc::invalidTransition);
     CHECK(refused.state == InboxState::running);
   }
   CHECK(retry(key + loose).refusal == Errc::unknownMessage);
-  CHECK(orders() == 0);
+  CHECK(changes() == 0);
   retryRow(*store, key, world.clock->wallNow() + std::chrono::minutes(1), "no");
   REQUIRE(claimRow(*store, key).kind == Kind::notDue);
   CHECK(retry(key).done());
-  CHECK(orders() == 1);
+  CHECK(changes() == 1);
   const store::InboxClaim again = claimRow(*store, key);
   REQUIRE(again.kind == Kind::taken);
   CHECK(again.row.retryCount == 0);
@@ -194,7 +194,7 @@ TEST_CASE("P3: by hand, a frame is due at once without charges, or ends for good
   // One outside sessions, too: a repetition of it is refused alike.
   CHECK(discard(key).done());
   CHECK(discard(loose).done());
-  CHECK(orders() == 3);
+  CHECK(changes() == 3);
   for (const InboundFrame& frame : {inboundFrame(1), inboundFrame(0, "")}) {
     REQUIRE(answerTo(*store, frame));
     CHECK(answerTo(*store, frame)->code == "no-more");
@@ -247,12 +247,12 @@ TEST_CASE("P13: a frame whose application is away is unattended, in hand of its 
 
   const auto explained = [&](const char* id) { return reader->explainInbox("urn:peer", id)->reasons; };
   REQUIRE(explained("t-1").size() >= 1);
-  CHECK(explained("t-1")[0].hindrance == BlockReason::applicationAway);
+  CHECK(explained("t-1")[0].blockReason == BlockReason::applicationAway);
   CHECK(explained("t-1")[0].since == since);
   CHECK(explained("t-1")[0].detail == "a stream of its type");
   REQUIRE(explained("s-2").size() >= 2);
-  CHECK(explained("s-2")[0].hindrance == BlockReason::behind);
-  CHECK(explained("s-2")[1].hindrance == BlockReason::applicationAway);
+  CHECK(explained("s-2")[0].blockReason == BlockReason::behind);
+  CHECK(explained("s-2")[1].blockReason == BlockReason::applicationAway);
 
   // Of one that is there, what settles nothing.
   const WallTime silentSince = since - std::chrono::minutes(9);

@@ -223,8 +223,8 @@ void Core::emitSuperseded(store::Store& store) {
 }
 
 // The run is woken when the store is free: its first step is a transaction, which would wait for the end of this one.
-store::Writer::Tell Core::afterCommit(store::Store& store) {
-  using Tell = store::Writer::Tell;
+store::Writer::AfterRelease Core::afterCommit(store::Store& store) {
+  using AfterRelease = store::Writer::AfterRelease;
   emitSuperseded(store);
   waiters_.committed(store);
   struct Listener {
@@ -240,14 +240,14 @@ store::Writer::Tell Core::afterCommit(store::Store& store) {
   }
   try {
     const auto listener = std::make_shared<Listener>(std::move(found));
-    Tell wake = [listener] {
+    AfterRelease wake = [listener] {
       try {
         listener->run->wake();
       } catch (const std::exception&) {
         // Its next poll takes in what is queued.
       }
     };
-    return listener->run->onCommit([this] { return takeNewRows(); }) ? std::move(wake) : Tell();
+    return listener->run->onCommit([this] { return takeNewRows(); }) ? std::move(wake) : AfterRelease();
   } catch (const std::exception&) {
     // They are committed; the run's next poll reads them, or learns why it cannot.
     return {};

@@ -143,7 +143,7 @@ private:
 
   // Says how it is at the opening.
   void logOpening();
-  [[nodiscard]] store::Writer::Tell afterCommit(store::Store& store);
+  [[nodiscard]] store::Writer::AfterRelease afterCommit(store::Store& store);
   void emitSuperseded(store::Store& store);
 
   // --- core_runs.cpp: the run and its thread.

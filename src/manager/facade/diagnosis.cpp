@@ -80,7 +80,7 @@ std::string backoffText(const Reason& reason, const std::string& until, bool isP
 
 std::string clause(const Reason& reason, const MessageInfo& message, bool isProbed, WallTime now) {
   const std::string until = formatTimestamp(reason.until);
-  switch (reason.hindrance) {
+  switch (reason.blockReason) {
     case BlockReason::acknowledged:
       return "it was acknowledged, and its row is kept until " + until;
     case BlockReason::deadLetter:
@@ -141,7 +141,7 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
 
 std::string inboxClause(const Reason& reason, const std::string& subject, WallTime now) {
   const std::string until = formatTimestamp(reason.until);
-  switch (reason.hindrance) {
+  switch (reason.blockReason) {
     case BlockReason::behind:
       return behindText(reason);
     case BlockReason::running:
@@ -189,15 +189,16 @@ std::string manager::sentenceOf(const Explanation& explanation, const NotRunning
                                  message.peer + ".");
   }
   // First, because the rest matters only once something delivers.
-  const bool isRunning = std::none_of(explanation.reasons.begin(), explanation.reasons.end(),
-                                      [](const Reason& reason) { return reason.hindrance == BlockReason::notRunning; });
+  const bool isRunning = std::none_of(explanation.reasons.begin(), explanation.reasons.end(), [](const Reason& reason) {
+    return reason.blockReason == BlockReason::notRunning;
+  });
   const char* separator = "";
   if (!isRunning) {
     sentence.append(notRunning.text);
     separator = "; ";
   }
   for (const Reason& reason : explanation.reasons) {
-    if (reason.hindrance != BlockReason::notRunning) {
+    if (reason.blockReason != BlockReason::notRunning) {
       sentence.append(separator).append(clause(reason, message, isRunning || notRunning.othersMayRun, now));
       separator = "; ";
     }
@@ -222,7 +223,7 @@ std::string manager::sentenceOf(const InboxExplanation& explanation, WallTime no
   for (const Reason& reason : explanation.reasons) {
     sentence.append(separator).append(inboxClause(reason, subject, now));
     separator = "; ";
-    if (reason.hindrance == BlockReason::behind) {
+    if (reason.blockReason == BlockReason::behind) {
       // What follows is about the first of its session.
       subject = "sequence " + std::to_string(reason.sequence);
     }
@@ -254,12 +255,12 @@ std::optional<Explanation> manager::explain(Core& core, std::string_view message
   const WallTime now = core.clock().wallNow();
   if (explanation->message.state == MessageState::pending) {
     if (!core.running()) {
-      explanation->reasons.push_back({.hindrance = BlockReason::notRunning, .detail = {}});
+      explanation->reasons.push_back({.blockReason = BlockReason::notRunning, .detail = {}});
     }
     for (const PeerStatus& peer : peers(core)) {
       if (peer.name == explanation->message.peer && peer.rateLimitedUntil > now) {
         explanation->reasons.push_back(
-            {.hindrance = BlockReason::rateLimited, .until = peer.rateLimitedUntil, .detail = {}});
+            {.blockReason = BlockReason::rateLimited, .until = peer.rateLimitedUntil, .detail = {}});
       }
     }
   }

@@ -12,9 +12,8 @@
 #include "manager/inbound/peer_registry.hpp"
 #include "manager/inbound/report_limiter.hpp"
 #include "protocol/agenium.hpp"
+#include "protocol/inbound_options.hpp"
 #include "protocol/inbound_port.hpp"
-#include "protocol/key_cache.hpp"
-#include "protocol/limits.hpp"
 #include "protocol/problem.hpp"
 #include "protocol/wire.hpp"
 
@@ -23,55 +22,6 @@ namespace {
 
 // Of a body that cannot be accepted: it is read, rather than cut off, so that the answer finds its way.
 constexpr std::size_t kUnprovenBodyBytes = 4096;
-// A request that was signed by a clock ahead is taken before its time and after it; both are cut to whole seconds.
-constexpr std::chrono::milliseconds kRetentionMin = 2 * protocol::kSignatureTolerance + std::chrono::seconds(1);
-
-void require(bool holds, const char* field) {
-  if (!holds) {
-    throw Error(Errc::invalidOption, std::string("InboundOptions::") + field);
-  }
-}
-
-void validateInbound(const InboundOptions& options) {
-  require(options.batchFramesMax >= 1 && options.batchFramesMax <= 256, "batchFramesMax: 1 to 256");
-  require(options.frameBytesMax >= 1, "frameBytesMax: at least 1");
-  require(options.bodyBytesMax >= options.frameBytesMax + protocol::kEnvelopeBytesMax,
-          "bodyBytesMax: at least frameBytesMax and 4 KiB for what surrounds the data");
-  require(options.depthMax >= 2 && options.depthMax <= 1000, "depthMax: 2 to 1000");
-  require(options.processedRetention >= kRetentionMin,
-          "processedRetention: at least 601 s, as a signed request is taken for twice 300 s by the clocks' tolerance");
-  require(options.secretsGrace.count() >= 0 && options.secretsGrace <= protocol::kSecretsGraceMax,
-          "secretsGrace: 0 to 1 day");
-  require(options.processedRetentionMax >= options.processedRetention,
-          "processedRetentionMax: at least processedRetention");
-  require(options.allowAnonymous || !options.peers.empty(),
-          "peers: nobody may send to it; list who may, or set allowAnonymous");
-  const DeferredOptions& deferred = options.deferred;
-  require(deferred.concurrency >= 1 && deferred.concurrency <= 256, "deferred.concurrency: 1 to 256");
-  std::uint64_t places = deferred.concurrency;
-  for (const DeferredPool& pool : deferred.pools) {
-    require(!pool.types.empty(), "deferred.pools: at least one type in each");
-    require(pool.concurrency >= 1 && pool.concurrency <= 4'096, "deferred.pools: concurrency 1 to 4,096");
-    require(pool.wishConcurrency <= 256, "deferred.pools: wishConcurrency 0 to 256");
-    require(pool.wishConcurrency == 0 || (pool.demand && deferred.executor),
-            "deferred.pools: wishConcurrency needs a demand and an executor");
-    places += pool.concurrency;
-  }
-  require(deferred.executor || places <= 256,
-          "deferred.pools: without an executor, at most 256 places with those of deferred.concurrency, as each is a "
-          "thread");
-  require(deferred.timeout.count() >= 1, "deferred.timeout: at least 1 ms");
-  require(!deferred.retry.delays.empty(), "deferred.retry.delays: at least one delay");
-  require(deferred.framesMax >= 1, "deferred.framesMax: at least 1");
-  require(deferred.bytesMax >= 1, "deferred.bytesMax: at least 1");
-  const InboundLimits& limits = options.limits;
-  require(limits.sessionsMax >= 1, "limits.sessionsMax: at least 1");
-  require(limits.originsMax >= 1, "limits.originsMax: at least 1");
-  require(limits.marksMax >= 1, "limits.marksMax: at least 1");
-  require(limits.bytesMax >= 1, "limits.bytesMax: at least 1");
-  require(limits.totalBytesMax >= limits.bytesMax, "limits.totalBytesMax: at least limits.bytesMax");
-  require(limits.originRetention.count() >= 0, "limits.originRetention: 0 or more");
-}
 
 }  // namespace
 
@@ -351,13 +301,15 @@ private:
 };
 
 void validate(const InboundOptions& options, std::string_view agent) {
-  validateInbound(options);
+  protocol::checkInboundOptions(options);
   const manager::PeerRegistry registry(options, agent, systemClock());
 }
 
 InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, InboundOptions options) {
-  validateInbound(options);
-  require(static_cast<bool>(handler), "handler: not empty");
+  protocol::checkInboundOptions(options);
+  if (!handler) {
+    throw OptionError("handler", "is empty", "a function");
+  }
   manager::CoreOf::manager(manager)->home().require();
   body_ = std::make_shared<Body>(manager::CoreOf::manager(manager), std::move(handler), std::move(options));
 }

@@ -93,7 +93,7 @@ InboxReceipt retryFrame(store::Store& store, store::InboxKey key) {
 
 InboxHand discardingAs(const manager::Core& core, std::string_view reason) {
   if (reason.empty() || reason.size() > protocol::kCodeBytesMax) {
-    throw Error(Errc::invalidOption, "reason: 1 to 128 bytes");
+    throw OptionError("reason", "has " + std::to_string(reason.size()) + " bytes", "1 to 128 bytes");
   }
   FrameResult result;
   result.outcome = Outcome::term;

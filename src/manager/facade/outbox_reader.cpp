@@ -65,7 +65,7 @@ struct OutboxReader::Body::OfFile final : Body {
     }
     const MessageState state = explanation->message.state;
     if ((state == MessageState::pending || state == MessageState::sent) && now->processIds().empty()) {
-      explanation->reasons.push_back({.hindrance = BlockReason::notRunning, .detail = {}});
+      explanation->reasons.push_back({.blockReason = BlockReason::notRunning, .detail = {}});
     }
     explanation->sentence = manager::sentenceOf(
         *explanation, {.text = "no process has the file open", .othersMayRun = false}, options.clock->wallNow());

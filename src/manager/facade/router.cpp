@@ -16,11 +16,11 @@ class Patterns {
 public:
   void set(std::string pattern, Handler handler) {
     if (pattern.empty() || !handler) {
-      throw Error(Errc::invalidOption, "Router: a pattern and a handler, neither empty");
+      throw OptionError("pattern", "must be set, and its handler");
     }
     const std::size_t star = pattern.find('*');
     if (star != std::string::npos && star + 1 != pattern.size()) {
-      throw Error(Errc::invalidOption, "Router: a star stands at the end of a pattern only: " + pattern);
+      throw OptionError("pattern", "'" + pattern + "' has a star that is not at its end");
     }
     if (star == std::string::npos) {
       exact_.insert_or_assign(std::move(pattern), std::move(handler));

@@ -129,7 +129,7 @@ void InboundRunner::poll(Todo& todo) {
   pollUnderWay_ = true;
   pollAgain_ = false;
   ++jobs_;
-  todo.emplace_back([self = shared_from_this(), after = seen_, isFirst = orders_ < 0] {
+  todo.emplace_back([self = shared_from_this(), after = seen_, isFirst = operatorChanges_ < 0] {
     commitDetached(
         self->core_->writer(), false,
         [after, isFirst, applications = self->options_.deferred.applications](store::Store& store) {
@@ -142,7 +142,8 @@ void InboundRunner::poll(Todo& todo) {
           if (store.owners().anyDead()) {
             store.owners().releaseDead();
           }
-          return Found{store.inbox().rowsAfter(after, kRowsPerPoll), store.owners().shared(), store.inbox().orders()};
+          return Found{store.inbox().rowsAfter(after, kRowsPerPoll), store.owners().shared(),
+                       store.inbox().operatorChanges()};
         },
         [self](const std::error_code& error, Found found) {
           self->act([&](Todo& later) {
@@ -156,7 +157,7 @@ void InboundRunner::poll(Todo& todo) {
 void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo) {
   --jobs_;
   pollUnderWay_ = false;
-  if (!error && std::exchange(orders_, found.orders) != found.orders) {
+  if (!error && std::exchange(operatorChanges_, found.operatorChanges) != found.operatorChanges) {
     // An operator may have ended their backoff, or taken their rows away. Which claims find out.
     machine_.endWaits();
   }
@@ -277,7 +278,7 @@ void InboundRunner::freeRows() {
   bool isCounted = false;
   {
     const MutexLock lock(mutex_);
-    isCounted = orders_ >= 0;
+    isCounted = operatorChanges_ >= 0;
     for (const auto& [id, active] : active_) {
       keys.push_back(active.run->row->key);
     }

@@ -134,7 +134,7 @@ private:
   struct Found {
     store::NewInboxRows inbox;
     bool shared = false;
-    std::int64_t orders = 0;
+    std::int64_t operatorChanges = 0;
   };
   struct Active {
     std::shared_ptr<InboxRun> run;
@@ -230,7 +230,7 @@ private:
   std::size_t jobs_ ACKBOX_GUARDED_BY(mutex_) = 0;
   store::InboxCursor seen_ ACKBOX_GUARDED_BY(mutex_);
   // As of the last look; below 0: there was none, and the file does not count this handler yet.
-  std::int64_t orders_ ACKBOX_GUARDED_BY(mutex_) = -1;
+  std::int64_t operatorChanges_ ACKBOX_GUARDED_BY(mutex_) = -1;
   SteadyTime nextPoll_ ACKBOX_GUARDED_BY(mutex_) = {};
   // When what waits for a consumer is looked through for frames beyond their horizon.
   SteadyTime nextAgeCheck_ ACKBOX_GUARDED_BY(mutex_) = {};

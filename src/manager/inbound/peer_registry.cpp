@@ -27,11 +27,11 @@ constexpr std::string_view kDecoySecret = "whsec_ZGVjb3kgZGVjb3kgZGVjb3kgZGVjb3k
 constexpr std::string_view kAnonymousAgent = "urn:ackbox:anonymous";
 
 std::string fieldOf(std::size_t index) {
-  return "InboundOptions::peers[" + std::to_string(index) + "].";
+  return "peers[" + std::to_string(index) + "].";
 }
 
-[[noreturn]] void refuse(std::size_t index, const std::string& why) {
-  throw Error(Errc::invalidOption, fieldOf(index) + why);
+[[noreturn]] void refuse(std::size_t index, const std::string& field, const std::string& problem) {
+  throw OptionError(fieldOf(index) + field, problem);
 }
 
 bool contains(const std::vector<std::string>& list, std::string_view wanted) {
@@ -51,25 +51,24 @@ PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self,
       allowAnonymous_(options.allowAnonymous),
       decoy_(std::array{Secret(std::string(kDecoySecret))}) {
   if (options.peers.size() > kPeersMax) {
-    throw Error(Errc::invalidOption, "InboundOptions::peers: at most 10,000");
+    throw OptionError("peers", "has " + std::to_string(options.peers.size()), "at most 10,000");
   }
   for (std::size_t index = 0; index < options.peers.size(); ++index) {
     auto peer = std::make_unique<Peer>(Peer{options.peers[index], nullptr});
     if (peer->options.agents.empty()) {
-      refuse(index, "agents: at least one");
+      refuse(index, "agents", "must have at least one");
     }
     if (!peer->options.maySend && !peer->options.mayAck) {
-      refuse(index, "maySend: this peer may do nothing; set maySend, mayAck or both");
+      refuse(index, "maySend", "this peer may do nothing; set `maySend`, `mayAck` or both");
     }
     for (const std::string& agent : peer->options.agents) {
       if (agent.empty() || !byAgent_.emplace(agent, peer.get()).second) {
-        refuse(index, "agents: '" + agent + "' is empty or somebody's already");
+        refuse(index, "agents", "'" + agent + "' is empty or somebody's already");
       }
     }
     // The key signs in both directions: what this agent has sent could be sent back to it, and pass for the peer's.
     if (peer->options.secrets && contains(peer->options.agents, self)) {
-      refuse(index, "agents: '" + std::string(self) +
-                        "' is this agent itself; give each agent a URI of its own in OutboxOptions::agent");
+      refuse(index, "agents", "'" + std::string(self) + "' is this agent itself; give each agent a URI of its own");
     }
     if (peer->options.secrets) {
       try {
@@ -81,13 +80,13 @@ PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self,
               }
             });
       } catch (const Error& error) {
-        throw nested(fieldOf(index), error);
+        throwNested(fieldOf(index), error);
       }
       if (peer->keys->current()->verifyingKeys() == 0) {
-        refuse(index, "secrets: none of them can verify a request; add whsec_ or whpk_");
+        refuse(index, "secrets", "none of them can verify a request; add whsec_ or whpk_");
       }
     } else if (!peer->options.byCertificate) {
-      refuse(index, "secrets: there is no way to know this peer; give it secrets, or byCertificate");
+      refuse(index, "secrets", "there is no way to know this peer; give it secrets, or `byCertificate`");
     }
     peers_.push_back(std::move(peer));
   }

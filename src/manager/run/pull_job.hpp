@@ -25,7 +25,7 @@ public:
     if (restarts_) {
       store.discovery().restart();
     }
-    buried = looks_ && store.owners().anyDead() ? store.owners().releaseDead() : 0;
+    deadOwners = looks_ && store.owners().anyDead() ? store.owners().releaseDead() : 0;
     step_.run(store);
     owner = store.owner();
     if (restarts_) {
@@ -60,7 +60,7 @@ public:
   std::optional<Errc> unreadFor;
   std::vector<store::PeerRow> peers;
   std::int64_t owner = 0;
-  std::uint64_t buried = 0;
+  std::uint64_t deadOwners = 0;
 
 private:
   // What was committed stands; the rows are shown the next time.

@@ -29,7 +29,7 @@ SendReport reportOf(const FrameResult& result) {
 Puller::Puller(Core& core) : core_(core) {}
 
 template <typename Work>
-auto Puller::alone(Work work) {
+auto Puller::serialized(Work work) {
   if (core_.writer().runsInThisThread()) {
     throw Error(Errc::wouldDeadlock, "nothing was claimed or settled");
   }
@@ -47,7 +47,7 @@ auto Puller::alone(Work work) {
 }
 
 std::vector<Claim> Puller::claim(std::size_t limit) {
-  return alone([&] {
+  return serialized([&] {
     mutex_.assertHeld();
     std::vector<Claim> taken;
     const std::size_t wanted = std::min(limit, kClaimsMax);
@@ -82,7 +82,7 @@ std::vector<Claim> Puller::claim(std::size_t limit) {
 }
 
 std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
-  return alone([&] {
+  return serialized([&] {
     mutex_.assertHeld();
     std::vector<ClaimLedger::Standing> standings;
     standings.reserve(results.size());
@@ -113,7 +113,7 @@ std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
 }
 
 SettleStatus Puller::release(const ClaimToken& token, std::string_view peerError) {
-  return alone([&] {
+  return serialized([&] {
     mutex_.assertHeld();
     const ClaimLedger::Standing standing = ledger_.standingOf(token);
     if (standing == ClaimLedger::Standing::late) {
@@ -131,7 +131,7 @@ SettleStatus Puller::release(const ClaimToken& token, std::string_view peerError
 }
 
 RecoverReport Puller::recoverStuck(std::chrono::milliseconds threshold) {
-  return alone([&] {
+  return serialized([&] {
     mutex_.assertHeld();
     RecoverReport report;
     if (!machine_) {
@@ -150,10 +150,10 @@ RecoverReport Puller::recoverStuck(std::chrono::milliseconds threshold) {
       decide(number, reportOf(result));
       ledger_.noteRecovered(number);
     }
-    buried_ = 0;
+    deadOwners_ = 0;
     std::vector<Claim> none;
     commit(Look::yes, none);
-    report.deadOwners = buried_;
+    report.deadOwners = deadOwners_;
     for (const Number number : stuck) {
       report.claims += ledger_.takeStatus(number) == SettleStatus::settled ? 1U : 0U;
     }
@@ -162,7 +162,7 @@ RecoverReport Puller::recoverStuck(std::chrono::milliseconds threshold) {
 }
 
 void Puller::yieldToRun() {
-  alone([this] {
+  serialized([this] {
     mutex_.assertHeld();
     if (!machine_) {
       return true;
@@ -178,7 +178,7 @@ void Puller::yieldToRun() {
 }
 
 StopReport Puller::stop() {
-  return alone([this] {
+  return serialized([this] {
     mutex_.assertHeld();
     StopReport report;
     if (!machine_) {
@@ -290,7 +290,7 @@ bool Puller::commit(Look look, std::vector<Claim>& taken) {
   }
   mustRestart_ = false;
   ledger_.setOwner(job.owner);
-  buried_ += job.buried;
+  deadOwners_ += job.deadOwners;
   ledger_.committed(step.actions.settlements, step.settled);
   addPeers(job.peers);
   addTaken(step, taken);

@@ -52,9 +52,9 @@ private:
   enum class Look : bool { no, yes };
   using Number = ClaimLedger::Number;
 
-  /// Runs `work` alone, then reports to subscribers what it committed.
+  /// Runs `work` while no other does, then reports to subscribers what it committed.
   template <typename Work>
-  auto alone(Work work) ACKBOX_EXCLUDES(mutex_);
+  auto serialized(Work work) ACKBOX_EXCLUDES(mutex_);
   void open() ACKBOX_REQUIRES(mutex_);
   void close() noexcept ACKBOX_REQUIRES(mutex_);
   [[nodiscard]] delivery::Now now() const;
@@ -80,7 +80,7 @@ private:
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> sessionPeers_ ACKBOX_GUARDED_BY(mutex_);
   ClaimLedger ledger_ ACKBOX_GUARDED_BY(mutex_);
   delivery::PendingStep pending_ ACKBOX_GUARDED_BY(mutex_);
-  std::uint64_t buried_ ACKBOX_GUARDED_BY(mutex_) = 0;
+  std::uint64_t deadOwners_ ACKBOX_GUARDED_BY(mutex_) = 0;
   bool mustRestart_ ACKBOX_GUARDED_BY(mutex_) = true;
   bool moreUnread_ ACKBOX_GUARDED_BY(mutex_) = false;
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ackbox/dead_letters.hpp"
-#include "cli/duration.hpp"
+#include "base/duration.hpp"
 #include "json/line.hpp"
 #include "protocol/wire.hpp"
 #include "records/message.hpp"
@@ -74,7 +74,7 @@ std::vector<std::string> idsOf(const nlohmann::json& value) {
 }
 
 std::chrono::milliseconds ageOf(const nlohmann::json& value) {
-  const auto parsed = cli::parseDuration(textMember("older_than", value));
+  const auto parsed = parseDuration(textMember("older_than", value));
   if (!parsed) {
     throw InvalidRequest("older_than must be a duration, such as 500ms, 10s, 5m, 2h or 7d");
   }

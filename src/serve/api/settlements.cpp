@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/duration.hpp"
+#include "base/duration.hpp"
 #include "json/checked.hpp"
 #include "protocol/result_rules.hpp"
 #include "serve/http/query.hpp"
@@ -48,7 +48,7 @@ Sent readSent(std::string_view json) {
     } else if (name == "reason") {
       sent.reason = readText(object.members, name, value);
     } else if (name == "after") {
-      sent.after = cli::parseDuration(readText(object.members, name, value));
+      sent.after = parseDuration(readText(object.members, name, value));
       if (!sent.after) {
         throw InvalidRequest("after must be a duration, such as 500ms, 10s, 5m, 2h or 7d");
       }

@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <cctype>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -27,62 +28,90 @@ namespace {
 constexpr std::size_t kPemBytesMax = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t kSecretsBytesMax = std::size_t{64} * 1024;
 
-bool isLetter(char letter) {
-  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+/// What the library refuses, in the names of the configuration.
+struct Refusal {
+  /// Empty: the library does not say.
+  std::string field = {};
+  std::string what = {};
+};
+
+/// A field of a structure of options as the configuration calls it, such as `tls.key_file`.
+std::string configField(std::string_view field) {
+  constexpr std::string_view kDeferred = "deferred.";
+  if (field == "address" || field == "port") {
+    return "listen";
+  }
+  if (field.starts_with(kDeferred)) {
+    return configField(field.substr(kDeferred.size()));
+  }
+  const std::size_t owner = field.rfind('.') + 1;
+  return std::string(field.substr(0, owner)) + configName(field);
 }
 
-/// `allowPlainHttp` as `allow_plain_http`; words with a capital at their beginning stay.
-std::string snakeCase(std::string_view word) {
+/// `text` with the names of options, which stand in backquotes, as the configuration has them.
+std::string configWords(std::string_view text) {
   std::string made;
-  for (const char letter : word) {
-    const bool isCapital = std::isupper(static_cast<unsigned char>(letter)) != 0;
-    if (isCapital && (made.empty() || std::isupper(static_cast<unsigned char>(word.front())) != 0)) {
-      return std::string(word);
+  while (!text.empty()) {
+    const std::size_t begin = text.find('`');
+    const std::size_t end = begin == std::string_view::npos ? begin : text.find('`', begin + 1);
+    made += text.substr(0, end == std::string_view::npos ? end : begin);
+    if (end == std::string_view::npos) {
+      break;
     }
-    made += isCapital ? std::string{'_', static_cast<char>(std::tolower(static_cast<unsigned char>(letter)))}
-                      : std::string(1, letter);
+    std::string_view name = text.substr(begin + 1, end - begin - 1);
+    if (const std::size_t owner = name.find("::"); owner != std::string_view::npos) {
+      name.remove_prefix(owner + 2);
+    }
+    made += configField(name);
+    text.remove_prefix(end + 1);
   }
   return made;
 }
 
-// What stands before an option's name in the library, and not in the configuration.
-constexpr std::string_view kOwners[] = {
-    "InboundOptions::", "OutboxOptions::", "PeerOptions::", "InboundServerOptions::", "deferred.", "tls."};
-
-/// The bytes of an owner that `text` begins with.
-std::size_t ownerBytes(std::string_view text) {
-  for (const std::string_view owner : kOwners) {
-    if (text.starts_with(owner)) {
-      return owner.size();
-    }
+Refusal inConfigNames(const Error& error) {
+  const auto* const option = dynamic_cast<const OptionError*>(&error);
+  if (option == nullptr) {
+    return {{}, circumstancesOf(error)};
   }
-  return 0;
+  const std::string allowed = option->allowed().empty() ? std::string() : ", allowed: " + option->allowed();
+  return {configField(option->field()), configWords(option->problem() + allowed)};
 }
 
-/// Calls what throws where the start would; returns what it said.
+/// Calls what throws where the start would. Nothing: it does not.
 template <typename Attempt>
-std::string refusalOf(const Attempt& attempt) {
+std::optional<Refusal> refusalOf(const Attempt& attempt) {
   try {
     attempt();
-    return {};
+    return std::nullopt;
   } catch (const Error& error) {
-    return circumstancesOf(error);
+    return inConfigNames(error);
   }
 }
 
-/// Reports a refusal of the library under the field that it names, or else under `otherwise`.
-bool report(Section& section, std::string_view refusal, std::string_view otherwise) {
-  if (refusal.empty()) {
+/// Reports a refusal under the field that it names, or else under `otherwise`.
+bool report(Section& section, const std::optional<Refusal>& refusal, std::string_view otherwise) {
+  if (refusal) {
+    section.problem(refusal->field.empty() ? otherwise : std::string_view(refusal->field), refusal->what);
+  }
+  return !refusal;
+}
+
+/// `peers[1].url` is `url`.
+std::string_view withoutPeer(std::string_view field) {
+  const std::size_t bracket = field.find("].");
+  return bracket == std::string_view::npos ? field : field.substr(bracket + 2);
+}
+
+/// The same for a field of one peer, or of one application. What is wrong with its secrets is reported under
+/// `secretsField`.
+bool reportOne(Section& section, const std::optional<Refusal>& refusal, std::string_view otherwise,
+               std::string_view secretsField) {
+  if (!refusal) {
     return true;
   }
-  NamedRefusal named = inConfigNames(refusal);
-  section.problem(named.field.empty() ? otherwise : std::string_view(named.field), std::move(named.what));
-  return false;
-}
-
-/// `peers['bob'].url: …` and `deliver: http://…: …` without what the section says already.
-std::string_view without(std::string_view text, std::string_view prefix) {
-  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+  const std::string_view field = withoutPeer(refusal->field);
+  return report(section, Refusal{std::string(field.starts_with("secrets") ? secretsField : field), refusal->what},
+                otherwise);
 }
 
 bool checkFile(Section& section, std::string_view field, const RegularFile& file) {
@@ -110,9 +139,13 @@ bool checkPem(Section& section, const Options& tls, std::span<const NamedFile> f
   if (!isFine || !hasFile) {
     return isFine;
   }
-  const std::string refusal = refusalOf([&] { const transport::TlsContext context(tls); });
-  return report(section, refusal.empty() ? refusal : refusal + "; it must be PEM, and a key without a passphrase",
-                files.front().first);
+  std::optional<Refusal> refusal = refusalOf([&] { const transport::TlsContext context(tls); });
+  if (refusal) {
+    constexpr std::string_view kOwner = "tls.";
+    refusal->field.erase(0, refusal->field.starts_with(kOwner) ? kOwner.size() : 0);
+    refusal->what += "; it must be PEM, and a key without a passphrase";
+  }
+  return report(section, refusal, files.front().first);
 }
 
 std::string fieldOf(std::size_t place, std::string_view field) {
@@ -136,59 +169,13 @@ bool isUri(std::string_view text) {
 
 }  // namespace
 
-NamedRefusal inConfigNames(std::string_view refusal) {
-  const std::string text(refusal);
-  std::string made;
-  bool isQuoted = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t blank = std::min(text.find(' ', at), text.size());
-    const bool isPath = !isQuoted && text[at] != '\'' && (at == 0 || text[at - 1] == ' ') &&
-                        std::string_view(text).substr(at, blank - at).find('/') != std::string_view::npos;
-    if (isPath) {
-      made.append(text, at, blank - at);
-      at = blank;
-      continue;
-    }
-    // Of `InboundOptions::deferred.framesMax` there are two.
-    for (std::size_t owner = 1; !isQuoted && owner > 0; at += owner) {
-      owner = ownerBytes(std::string_view(text).substr(at));
-    }
-    std::size_t end = at;
-    while (!isQuoted && end < text.size() && isLetter(text[end])) {
-      ++end;
-    }
-    isQuoted = isQuoted != (text[at] == '\'');
-    end = std::max(end, at + 1);
-    made += snakeCase(text.substr(at, end - at));
-    at = end;
-  }
-  const std::size_t end = std::min(made.find_first_of(": "), made.size());
-  NamedRefusal named{made.substr(0, end), made};
-  // A sentence that does not begin with a field has a word there, or a path.
-  const bool isName = std::ranges::all_of(
-      named.field, [](char letter) { return isLetter(letter) || letter == '.' || letter == '[' || letter == ']'; });
-  const bool isField = isName && (made.compare(end, 2, ": ") == 0 || named.field.find('_') != std::string::npos ||
-                                  named.field == "path" || named.field == "address");
-  if (!isField) {
-    return {{}, std::move(made)};
-  }
-  if (made.compare(end, 2, ": ") == 0) {
-    named.what = made.substr(end + 2);
-  } else if (made.compare(end, 2, " '") == 0) {
-    named.what = made.substr(end + 1);
-  }
-  named.field = named.field == "address" ? "listen" : named.field;
-  return named;
-}
-
 std::string inConfigWords(const Error& error) {
-  const NamedRefusal named = inConfigNames(circumstancesOf(error));
-  return (named.field.empty() ? std::string() : named.field + ": ") + named.what;
+  const Refusal refusal = inConfigNames(error);
+  return (refusal.field.empty() ? std::string() : refusal.field + ": ") + refusal.what;
 }
 
 bool checkListen(Section& section, const std::string& address, std::uint16_t port) {
-  const std::string refusal = refusalOf([&] { const transport::ListenAddress listen(address, port); });
-  if (refusal.empty()) {
+  if (!refusalOf([&] { const transport::ListenAddress listen(address, port); })) {
     return true;
   }
   const bool isUnix = address.starts_with("unix:");
@@ -222,11 +209,12 @@ bool checkSecrets(Section& section, std::string_view field, const std::filesyste
   if (!file.empty() && !checkFile(section, field, readSecretFile(file, kSecretsBytesMax))) {
     return false;
   }
-  const std::string refusal = refusalOf([&] { const protocol::KeyRing keys(secrets.load()); });
-  if (!refusal.empty()) {
-    section.problem(field, file.empty() ? refusal : file.string() + ": " + refusal);
+  const std::optional<Refusal> refusal = refusalOf([&] { const protocol::KeyRing keys(secrets.load()); });
+  if (refusal) {
+    const std::string which = refusal->field.empty() ? std::string() : refusal->field + ": ";
+    section.problem(field, (file.empty() ? std::string() : file.string() + ": ") + which + refusal->what);
   }
-  return refusal.empty();
+  return !refusal;
 }
 
 void checkHosts(Section& section, std::string_view field, const std::vector<std::string>& hosts) {
@@ -248,20 +236,20 @@ void checkTokens(Section& section, std::string_view field, const std::filesystem
 }
 
 bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std::string_view secretsField) {
-  const std::string owner = "peers['" + peer.name + "'].";
+  // Each by itself, so that one hides no other.
   PeerOptions plain = peer;
   plain.secrets = {};
-  bool isSound = report(section, without(refusalOf([&] { probe.usePeers({&plain, 1}); }), owner), "url");
   PeerOptions nowhere = peer;
   nowhere.url = {};
-  const std::string refusal = refusalOf([&] { probe.usePeers({&nowhere, 1}); });
-  if (!refusal.empty()) {
-    section.problem(secretsField, inConfigNames(without(refusal, owner)).what);
-    isSound = false;
-  }
   OutboxOptions outbox;
   outbox.peers = {peer};
-  return report(section, without(refusalOf([&] { validate(outbox); }), "peers[0]."), "name") && isSound;
+  const bool isAddressSound = reportOne(section, refusalOf([&] { probe.usePeers({&plain, 1}); }), "url", secretsField);
+  const bool isSecretSound = reportOne(section, refusalOf([&] {
+                                         probe.usePeers({&nowhere, 1});
+                                       }),
+                                       secretsField, secretsField);
+  return reportOne(section, refusalOf([&] { validate(outbox); }), "name", secretsField) && isAddressSound &&
+         isSecretSound;
 }
 
 void checkPeers(Section& root, HttpSender& probe, const std::vector<PeerOptions>& peers,
@@ -280,14 +268,13 @@ void checkPeers(Section& root, HttpSender& probe, const std::vector<PeerOptions>
     }
   }
   // One that leads where another does hides those behind it.
-  while (true) {
-    const std::string refusal = refusalOf([&] { probe.usePeers(rest); });
+  while (const std::optional<Refusal> refusal = refusalOf([&] { probe.usePeers(rest); })) {
     const auto wrong = std::ranges::find_if(
-        rest, [&](const PeerOptions& peer) { return refusal.starts_with("peers['" + peer.name + "'].url: "); });
+        rest, [&](const PeerOptions& peer) { return refusal->field == configField("peers['" + peer.name + "'].url"); });
     if (wrong == rest.end()) {
       return;
     }
-    root.problem(fieldOf(places.at(wrong->name), "url"), refusal.substr(refusal.find(": ") + 2));
+    root.problem(fieldOf(places.at(wrong->name), "url"), refusal->what);
     rest.erase(wrong);
   }
 }
@@ -300,16 +287,14 @@ void checkDelivery(Section& section, const HttpSenderOptions& sender, const Deli
   };
   DeliveryRule plain = rule;
   plain.secrets = {};
-  const std::string owner = "deliver: " + rule.url + ": ";
-  if (const std::string why = refusal(plain); !why.empty()) {
-    section.problem("url", std::string(without(why, owner)));
-  } else if (const std::string whySigned = refusal(rule); !whySigned.empty()) {
-    section.problem(secretsField, std::string(without(whySigned, owner)) + "; add whsec_ or whsk_");
+  if (reportOne(section, refusal(plain), "url", secretsField)) {
+    reportOne(section, refusal(rule), secretsField, secretsField);
   }
 }
 
 void checkInbox(Section& section, const InboundServerOptions& server, const InboundOptions& handler,
                 std::string_view agent, const std::vector<std::string>& secretsFields) {
+  constexpr std::string_view kPeers = "peers[";
   report(section, refusalOf([&] { transport::validate(server, handler.bodyBytesMax); }), "listen");
   InboundOptions rest = handler;
   // Which peers are left, by their places in the configuration: one that is refused hides those behind it.
@@ -317,19 +302,20 @@ void checkInbox(Section& section, const InboundServerOptions& server, const Inbo
   for (std::size_t place = 0; place < places.size(); ++place) {
     places[place] = place;
   }
-  while (true) {
-    const std::string refusal = refusalOf([&] { validate(rest, agent); });
-    NamedRefusal named = inConfigNames(refusal);
-    const std::size_t bracket = named.field.find("].");
-    if (refusal.empty() || bracket == std::string::npos) {
-      report(section, rest.peers.size() == handler.peers.size() ? refusal : std::string(), "peers");
+  while (const std::optional<Refusal> refusal = refusalOf([&] { validate(rest, agent); })) {
+    const std::string& field = refusal->field;
+    if (!field.starts_with(kPeers)) {
+      // A list that has lost a peer above is not the configuration's.
+      if (rest.peers.size() == handler.peers.size()) {
+        report(section, refusal, "peers");
+      }
       return;
     }
-    const std::size_t index = std::stoul(named.field.substr(std::string_view("peers[").size()));
+    const std::size_t index = std::stoul(field.substr(kPeers.size()));
     const std::size_t place = places.at(index);
-    const std::string field = named.field.substr(bracket + 2);
-    section.problem("peers[" + std::to_string(place) + "]." + (field == "secrets" ? secretsFields.at(place) : field),
-                    std::move(named.what));
+    const std::string_view name = withoutPeer(field);
+    section.problem(fieldOf(place, name.starts_with("secrets") ? std::string_view(secretsFields.at(place)) : name),
+                    refusal->what);
     rest.peers.erase(rest.peers.begin() + static_cast<std::ptrdiff_t>(index));
     places.erase(places.begin() + static_cast<std::ptrdiff_t>(index));
   }
@@ -343,8 +329,11 @@ void checkOutbox(Section& root, const OutboxOptions& outbox) {
   const auto part = [&](const auto& set) {
     OutboxOptions one;
     set(one);
-    const std::string refusal = refusalOf([&] { validate(one); });
-    report(root, refusal.empty() ? refusal : "outbox." + refusal, "outbox");
+    std::optional<Refusal> refusal = refusalOf([&] { validate(one); });
+    if (refusal) {
+      refusal->field.insert(0, "outbox.");
+    }
+    report(root, refusal, "outbox");
   };
   part([&](OutboxOptions& one) { one.tablePrefix = outbox.tablePrefix; });
   part([&](OutboxOptions& one) {

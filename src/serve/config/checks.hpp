@@ -20,15 +20,7 @@ namespace ackbox::serve {
 // What the start would refuse: it is asked of the code that refuses it, and reported by the names of the configuration.
 // The files that are named are read; nothing is made, bound or written.
 
-/// What the library refuses, said in the names of the configuration: `field` is where, empty where that is not said.
-struct NamedRefusal {
-  std::string field = {};
-  std::string what = {};
-};
-
-/// `refusal` is such as `tls.keyFile '/x': no such file`. Texts in quotes, and paths, stay as they are.
-[[nodiscard]] NamedRefusal inConfigNames(std::string_view refusal);
-/// The same in one text.
+/// What the library refuses, in the names of the configuration.
 [[nodiscard]] std::string inConfigWords(const Error& error);
 
 // Those that return something return whether they found nothing.

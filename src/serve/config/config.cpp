@@ -4,32 +4,30 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <limits>
 #include <optional>
 
 #include "ackbox/error.hpp"
+#include "base/options.hpp"
 #include "base/pattern.hpp"
+#include "protocol/inbound_options.hpp"
 #include "serve/config/checks.hpp"
 #include "serve/config/section.hpp"
 #include "transport/listener.hpp"
+#include "transport/option_rows.hpp"
 #include "transport/stream.hpp"
 #include "transport/url.hpp"
 
 namespace ackbox::serve {
 namespace {
 
-constexpr std::uint64_t kFrameBytesMost = std::uint64_t{64} * 1024 * 1024;
-constexpr std::uint64_t kAnswerBytesMost = std::uint64_t{64} * 1024 * 1024;
 constexpr std::chrono::milliseconds kShortest{1};
-// SQLite takes it as an `int`.
-constexpr std::chrono::milliseconds kBusyTimeoutMost{std::numeric_limits<int>::max()};
 // A run that makes no progress within `DeferredOptions::timeout` is ended.
 constexpr std::chrono::minutes kDeliveryMost{4};
 
 /// `unix:PATH`, `127.0.0.1:7070` or `[::1]:7070`; absent, or wrong: as it is.
-void readListen(Section& section, std::string& address, std::uint16_t& port) {
+void readListen(Section& section, std::string_view meaning, std::string& address, std::uint16_t& port) {
   std::string text;
-  section.filled("listen", text);
+  section.filled({"listen", meaning}, text);
   if (text.empty()) {
     return;
   }
@@ -57,14 +55,15 @@ void readListen(Section& section, std::string& address, std::uint16_t& port) {
 
 void readTls(Section& section, TlsServerOptions& tls) {
   section.object("tls", [&](Section& inner) {
-    inner.path("certificate_file", tls.certificateFile);
-    inner.path("key_file", tls.keyFile);
-    inner.path("client_authority_file", tls.clientAuthorityFile);
-    inner.path("crl_file", tls.crlFile);
+    inner.path({"certificate_file", "the certificate, with its chain, in PEM"}, tls.certificateFile);
+    inner.path({"key_file", "its private key, without a passphrase"}, tls.keyFile);
+    inner.path({"client_authority_file", "the authorities of clients' certificates; clients are asked for one"},
+               tls.clientAuthorityFile);
+    inner.path({"crl_file", "the certificates of clients that were revoked"}, tls.crlFile);
     if (tls.certificateFile.empty() || tls.keyFile.empty()) {
       inner.problem("certificate_file", "certificate_file and key_file must both be set");
     } else if (!tls.crlFile.empty() && tls.clientAuthorityFile.empty()) {
-      inner.problem("crl_file", "needs client_authority_file, whose certificates it is of");
+      inner.problem("crl_file", "needs client_authority_file, the authority of the certificates that it lists");
     } else {
       checkTls(inner, tls);
     }
@@ -72,12 +71,15 @@ void readTls(Section& section, TlsServerOptions& tls) {
 }
 
 void readApi(Section& root, ApiConfig& api) {
-  readListen(root, api.address, api.port);
+  readListen(root, "where the API and the page are: unix:PATH, or a numeric address and a port (127.0.0.1:7070)",
+             api.address, api.port);
   readTls(root, api.tls);
-  root.path("tokens_file", api.tokensFile);
-  root.texts("allowed_hosts", api.allowedHosts);
-  root.flag("open_health", api.openHealth);
-  root.flag("open_metrics", api.openMetrics);
+  root.path({"tokens_file", "the tokens of the API's callers; without it every local caller may do everything"},
+            api.tokensFile);
+  root.texts({"allowed_hosts", "names beside localhost that callers may reach it by, such as outbox.example"},
+             api.allowedHosts);
+  root.flag({"open_health", "whether /healthz and /readyz need no token"}, api.openHealth);
+  root.flag({"open_metrics", "whether /metrics needs no token"}, api.openMetrics);
   checkHosts(root, "allowed_hosts", api.allowedHosts);
   if (!api.tokensFile.empty()) {
     checkTokens(root, "tokens_file", api.tokensFile);
@@ -92,29 +94,26 @@ void readApi(Section& root, ApiConfig& api) {
 
 void readRetry(Section& section, RetryPolicy& retry) {
   section.object("retry", [&](Section& inner) {
-    inner.count("max_retries", retry.maxRetries);
-    inner.duration("horizon", retry.horizon);
+    inner.option(retryOptionRows(), "maxRetries", retry);
+    inner.option(retryOptionRows(), "horizon", retry);
   });
 }
 
 void readOutbox(Section& root, OutboxOptions& outbox) {
-  root.text("agent", outbox.agent);
+  root.text({"agent", "this agent's URI, such as urn:agent:alice"}, outbox.agent);
   root.object("outbox", [&](Section& section) {
-    section.text("table_prefix", outbox.tablePrefix);
-    section.duration("busy_timeout", outbox.busyTimeout, std::chrono::milliseconds(0), kBusyTimeoutMost);
-    section.count("max_pending", outbox.maxPending);
-    section.count("max_pending_bytes", outbox.maxPendingBytes);
-    section.count("frame_bytes_max", outbox.frameBytesMax, 1, kFrameBytesMost);
-    section.duration("idempotency_retention", outbox.idempotencyRetention);
-    section.count("batch_frames", outbox.batchFrames, 1, 256);
-    section.count("batch_bytes", outbox.batchBytes, 1);
-    section.duration("request_timeout", outbox.requestTimeout, kShortest);
-    section.duration("ack_timeout", outbox.ackTimeout, kShortest);
-    section.duration("acked_retention", outbox.ackedRetention);
-    section.duration("stop_timeout", outbox.stopTimeout);
-    section.choice<GapPolicy>("gap", outbox.gap, {{"skip", GapPolicy::skip}, {"block", GapPolicy::block}});
-    section.choice<PeerResetPolicy>("peer_reset", outbox.peerReset,
-                                    {{"proceed", PeerResetPolicy::proceed}, {"resend", PeerResetPolicy::resend}});
+    section.text({"table_prefix", "begins the name of each table, where several outboxes share a file"},
+                 outbox.tablePrefix);
+    for (const char* const field :
+         {"busyTimeout", "maxPending", "maxPendingBytes", "frameBytesMax", "idempotencyRetention", "batchFrames",
+          "batchBytes", "requestTimeout", "ackTimeout", "ackedRetention", "stopTimeout"}) {
+      section.option(outboxOptionRows(), field, outbox);
+    }
+    section.choice<GapPolicy>({"gap", "whether a session goes on past its dead letters, or stops"}, outbox.gap,
+                              {{"skip", GapPolicy::skip}, {"block", GapPolicy::block}});
+    section.choice<PeerResetPolicy>(
+        {"peer_reset", "what becomes of acknowledged messages when a peer has lost its file"}, outbox.peerReset,
+        {{"proceed", PeerResetPolicy::proceed}, {"resend", PeerResetPolicy::resend}});
     readRetry(section, outbox.retry);
   });
 }
@@ -123,8 +122,8 @@ void readOutbox(Section& root, OutboxOptions& outbox) {
 std::optional<std::string> readSecrets(Section& section, SecretSource& secrets) {
   std::filesystem::path file;
   std::string variable;
-  section.path("secrets_file", file);
-  section.filled("secrets_environment", variable);
+  section.path({"secrets_file", "the keys shared with it, a line each"}, file);
+  section.filled({"secrets_environment", "the variable of the environment that has them instead"}, variable);
   if (!file.empty() && !variable.empty()) {
     section.problem("secrets_file", "and secrets_environment cannot both be set");
     return std::nullopt;
@@ -150,12 +149,12 @@ void readPeers(Section& root, const HttpSenderOptions& sender, std::vector<PeerO
   std::vector<bool> sound;
   root.objects("peers", [&](Section& section) {
     PeerOptions peer;
-    section.text("name", peer.name);
-    section.text("url", peer.url);
-    section.text("agent", peer.agent);
-    section.count("max_requests", peer.maxRequests, 1, 64);
-    section.flag("allow_plain_http", peer.allowPlainHttp);
-    section.choice<PeerProfile>("profile", peer.profile,
+    section.text({"name", "the name that messages address"}, peer.name);
+    section.text({"url", "where its inbox is"}, peer.url);
+    section.text({"agent", "its agent URI; with it, its ACK events settle messages"}, peer.agent);
+    section.option(peerOptionRows(), "maxRequests", peer);
+    section.flag({"allow_plain_http", "whether url may be http:// to another machine"}, peer.allowPlainHttp);
+    section.choice<PeerProfile>({"profile", "the standard that it receives by"}, peer.profile,
                                 {{"native", PeerProfile::native},
                                  {"webhook", PeerProfile::webhook},
                                  {"cloudevents", PeerProfile::cloudevents},
@@ -175,11 +174,11 @@ std::vector<std::string> readSenders(Section& section, std::vector<InboundPeer>&
   std::vector<std::string> secretsFields;
   section.objects("peers", [&](Section& inner) {
     InboundPeer peer;
-    inner.texts("agents", peer.agents);
-    inner.flag("by_certificate", peer.byCertificate);
-    inner.flag("may_send", peer.maySend);
-    inner.flag("may_ack", peer.mayAck);
-    inner.texts("sessions", peer.sessions);
+    inner.texts({"agents", "the agent URIs that it may use"}, peer.agents);
+    inner.flag({"by_certificate", "whether its certificate alone proves who it is"}, peer.byCertificate);
+    inner.flag({"may_send", "whether it may send messages"}, peer.maySend);
+    inner.flag({"may_ack", "whether it may send ACK events"}, peer.mayAck);
+    inner.texts({"sessions", "the sessions that it may use, as names or beginnings with *; none: all"}, peer.sessions);
     const std::optional<std::string> field = readSecrets(inner, peer.secrets);
     // What is wrong with its secrets was said, and is not to be said again as a want of them.
     peer.byCertificate = peer.byCertificate || !field;
@@ -192,10 +191,10 @@ std::vector<std::string> readSenders(Section& section, std::vector<InboundPeer>&
 void readDeliver(Section& section, const HttpSenderOptions& sender, std::vector<DeliveryRule>& rules) {
   section.objects("deliver", [&](Section& inner) {
     DeliveryRule rule;
-    inner.text("types", rule.types);
-    inner.text("url", rule.url);
-    inner.flag("allow_plain_http", rule.allowPlainHttp);
-    inner.duration("timeout", rule.timeout, kShortest, kDeliveryMost);
+    inner.text({"types", "the types that go to it, as a name or a beginning with *"}, rule.types);
+    inner.text({"url", "where the application takes them"}, rule.url);
+    inner.flag({"allow_plain_http", "whether url may be http:// to another machine"}, rule.allowPlainHttp);
+    inner.duration({"timeout", "how long it may take to answer"}, rule.timeout, kShortest, kDeliveryMost);
     const std::string secretsField = readSecrets(inner, rule.secrets).value_or("secrets_file");
     if (const std::string_view problem = patternProblem(rule.types); !problem.empty()) {
       inner.problem("types", std::string(problem));
@@ -213,16 +212,20 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
                std::optional<InboxConfig>& config) {
   root.object("inbox", [&](Section& section) {
     InboxConfig& inbox = config.emplace();
-    readListen(section, inbox.server.address, inbox.server.port);
-    section.text("path", inbox.server.path);
+    readListen(section, "where peers send to: unix:PATH, or a numeric address and a port", inbox.server.address,
+               inbox.server.port);
+    section.text({"path", "the path of the inbox"}, inbox.server.path);
     readTls(section, inbox.server.tls);
-    section.flag("allow_plain_http", inbox.server.allowPlainHttp);
-    section.flag("allow_anonymous", inbox.handler.allowAnonymous);
-    section.count("concurrency", inbox.handler.deferred.concurrency, 1, 256);
+    section.flag({"allow_plain_http", "whether it listens beyond this machine without TLS"},
+                 inbox.server.allowPlainHttp);
+    section.flag({"allow_anonymous", "whether requests without a proof of their sender are taken"},
+                 inbox.handler.allowAnonymous);
+    section.option(protocol::inboundOptionRows(), "deferred.concurrency", inbox.handler);
     readRetry(section, inbox.handler.deferred.retry);
     const std::vector<std::string> secretsFields = readSenders(section, inbox.handler.peers);
     readDeliver(section, sender, inbox.deliver);
-    section.texts("pull", inbox.pull);
+    section.texts({"pull", "the types that applications ask for by streams, as names or beginnings with *"},
+                  inbox.pull);
     for (const std::string& types : inbox.pull) {
       if (const std::string_view problem = patternProblem(types); !problem.empty()) {
         section.problem("pull", std::string(problem));
@@ -249,14 +252,14 @@ void checkPlaces(Section& root, const Config& config) {
 
 void readSender(Section& root, HttpSenderOptions& sender) {
   root.object("sender", [&](Section& section) {
-    section.path("authority_file", sender.tls.authorityFile);
-    section.path("certificate_file", sender.tls.certificateFile);
-    section.path("key_file", sender.tls.keyFile);
-    section.count("connections_max", sender.connectionsMax, 1, 65'536);
-    section.duration("connection_age", sender.connectionAge, kShortest);
-    section.duration("idle_timeout", sender.idleTimeout, kShortest);
-    section.count("response_bytes_max", sender.responseBytesMax, 1, kAnswerBytesMost);
-    section.count("header_bytes_max", sender.headerBytesMax, transport::kHeaderBytesLeast, transport::kHeaderBytesMost);
+    section.path({"authority_file", "the authorities of peers' certificates; without it the system's"},
+                 sender.tls.authorityFile);
+    section.path({"certificate_file", "this agent's certificate, with its chain, in PEM"}, sender.tls.certificateFile);
+    section.path({"key_file", "its private key, without a passphrase"}, sender.tls.keyFile);
+    for (const char* const field :
+         {"connectionsMax", "connectionAge", "idleTimeout", "responseBytesMax", "headerBytesMax"}) {
+      section.option(transport::senderOptionRows(), field, sender);
+    }
     if (!checkTls(section, sender.tls)) {
       // Those that use them would only be refused for the same.
       sender.tls = {};
@@ -266,9 +269,9 @@ void readSender(Section& root, HttpSenderOptions& sender) {
 
 void readLog(Section& root, Config& config) {
   root.object("log", [&](Section& section) {
-    section.choice<LogFormat>("format", config.logFormat,
+    section.choice<LogFormat>({"format", "of the records on standard error"}, config.logFormat,
                               {{"key_value", LogFormat::keyValue}, {"json", LogFormat::json}});
-    section.choice<LogLevel>("level", config.outbox.logLevel,
+    section.choice<LogLevel>({"level", "records below it are left out"}, config.outbox.logLevel,
                              {{"debug", LogLevel::debug},
                               {"info", LogLevel::info},
                               {"warning", LogLevel::warning},
@@ -278,8 +281,8 @@ void readLog(Section& root, Config& config) {
 
 void readTraces(Section& root, TracesConfig& traces) {
   root.object("traces", [&](Section& section) {
-    section.text("url", traces.url);
-    section.text("service_name", traces.serviceName);
+    section.text({"url", "of a collector of OTLP in JSON, such as http://127.0.0.1:4318/v1/traces"}, traces.url);
+    section.text({"service_name", "of the spans; without it the agent's URI"}, traces.serviceName);
     const transport::ParsedUrl parsed = transport::parseUrl(traces.url);
     if (!parsed.url) {
       section.problem("url", parsed.error);
@@ -289,44 +292,56 @@ void readTraces(Section& root, TracesConfig& traces) {
   });
 }
 
+Config readAll(const ConfigNode& root, ConfigReading& reading) {
+  Config config;
+  // So that a script that enqueued a message can ask for its state a little later.
+  config.outbox.ackedRetention = std::chrono::minutes(10);
+  Section section(root, {}, reading);
+  readApi(section, config.api);
+  readOutbox(section, config.outbox);
+  readSender(section, config.sender);
+  readPeers(section, config.sender, config.outbox.peers);
+  checkOutbox(section, config.outbox);
+  readInbox(section, config.sender, config.outbox.agent, config.inbox);
+  const auto isOfListen = [](const ConfigProblem& problem) { return problem.field.ends_with("listen"); };
+  if (std::ranges::none_of(reading.problems, isOfListen)) {
+    checkPlaces(section, config);
+  }
+  readTraces(section, config.traces);
+  readLog(section, config);
+  // A file without peers receives, or was given its peers by another process.
+  config.outbox.adoptPeers = config.outbox.peers.empty();
+  return config;
+}
+
 }  // namespace
 
 Config readConfig(std::string_view text, const std::vector<ConfigOverride>& overrides,
                   std::vector<ConfigProblem>& problems, const std::filesystem::path& folder) {
-  Config config;
-  // So that a script that enqueued a message can ask for its state a little later.
-  config.outbox.ackedRetention = std::chrono::minutes(10);
   ConfigNode root{.kind = ConfigNode::Kind::object};
   if (!text.empty()) {
     root = parseConfig(text, problems);
   }
   if (!problems.empty()) {
-    return config;
+    return {};
   }
   for (const ConfigOverride& override : overrides) {
     overrideField(root, override, problems);
   }
-  {
-    Section section(root, {}, problems, folder);
-    readApi(section, config.api);
-    readOutbox(section, config.outbox);
-    readSender(section, config.sender);
-    readPeers(section, config.sender, config.outbox.peers);
-    checkOutbox(section, config.outbox);
-    readInbox(section, config.sender, config.outbox.agent, config.inbox);
-    const auto isOfListen = [](const ConfigProblem& problem) { return problem.field.ends_with("listen"); };
-    if (std::ranges::none_of(problems, isOfListen)) {
-      checkPlaces(section, config);
-    }
-    readTraces(section, config.traces);
-    readLog(section, config);
-    // A file without peers receives, or was given its peers by another process.
-    config.outbox.adoptPeers = config.outbox.peers.empty();
-  }
+  ConfigReading reading{problems, folder};
+  Config config = readAll(root, reading);
   // As the file has them, and then the command line.
   std::ranges::stable_sort(
       problems, {}, [](const ConfigProblem& problem) { return std::pair(!problem.option.empty(), problem.line); });
   return config;
+}
+
+std::vector<FieldNote> configFields() {
+  std::vector<ConfigProblem> ignored;
+  std::vector<FieldNote> notes;
+  ConfigReading reading{ignored, {}, &notes};
+  static_cast<void>(readAll(ConfigNode{.kind = ConfigNode::Kind::object}, reading));
+  return notes;
 }
 
 std::string describe(const ConfigProblem& problem, const std::filesystem::path& file) {

@@ -15,6 +15,7 @@
 #include "ackbox/options.hpp"
 #include "ackbox/tls.hpp"
 #include "serve/config/document.hpp"
+#include "serve/config/section.hpp"
 #include "serve/inbox/delivery_rule.hpp"
 
 namespace ackbox::serve {
@@ -70,6 +71,9 @@ struct Config {
 /// those of the command line begin where the process was started.
 [[nodiscard]] Config readConfig(std::string_view text, const std::vector<ConfigOverride>& overrides,
                                 std::vector<ConfigProblem>& problems, const std::filesystem::path& folder = {});
+
+/// All fields of a configuration, as `readConfig` takes them, in its order.
+[[nodiscard]] std::vector<FieldNote> configFields();
 
 /// `serve.json:12: peers[0].url: must be …`, as compilers print it, or `--set: …`.
 [[nodiscard]] std::string describe(const ConfigProblem& problem, const std::filesystem::path& file);

@@ -74,7 +74,7 @@ void addSecrets(std::string& stamp, const std::string& list, const Entries& entr
     try {
       addSecrets(stamp, entries[index].secrets);
     } catch (const Error& error) {
-      throw nested(list + "[" + std::to_string(index) + "]: ", error);
+      throwNested(list + "[" + std::to_string(index) + "]: ", error);
     }
   }
 }

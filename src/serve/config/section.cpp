@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <optional>
 
-#include "cli/duration.hpp"
+#include "base/duration.hpp"
 
 namespace ackbox::serve {
 
@@ -40,14 +41,22 @@ std::string suggestionFor(std::string_view name, const std::set<std::string, std
 
 }  // namespace
 
-Section::Section(const ConfigNode& node, std::string path, std::vector<ConfigProblem>& problems,
-                 std::filesystem::path folder)
-    : node_(node), path_(std::move(path)), problems_(problems), folder_(std::move(folder)) {}
+std::string configName(std::string_view field) {
+  std::string made;
+  for (const char letter : field.substr(field.rfind('.') + 1)) {
+    const bool isCapital = letter >= 'A' && letter <= 'Z';
+    made += isCapital ? std::string{'_', static_cast<char>(letter - 'A' + 'a')} : std::string(1, letter);
+  }
+  return made;
+}
+
+Section::Section(const ConfigNode& node, std::string path, ConfigReading& reading)
+    : node_(node), path_(std::move(path)), reading_(reading) {}
 
 Section::~Section() {
   for (const auto& [name, value] : node_.members) {
     if (!taken_.contains(name)) {
-      problems_.push_back(
+      reading_.problems.push_back(
           {value.line, pathOf(name), "there is no such field" + suggestionFor(name, taken_), value.option});
     }
   }
@@ -59,7 +68,7 @@ std::string Section::pathOf(std::string_view name) const {
 
 void Section::problem(std::string_view name, std::string what) {
   const ConfigNode& node = node_.nearest(name);
-  problems_.push_back({node.line, pathOf(name), std::move(what), node.option});
+  reading_.problems.push_back({node.line, pathOf(name), std::move(what), node.option});
 }
 
 const ConfigNode* Section::take(std::string_view name, ConfigNode::Kind kind, std::string_view otherwise) {
@@ -72,81 +81,103 @@ const ConfigNode* Section::take(std::string_view name, ConfigNode::Kind kind, st
   return node;
 }
 
-void Section::text(std::string_view name, std::string& value) {
-  if (const ConfigNode* const node = take(name, ConfigNode::Kind::text, "must be a string")) {
+void Section::note(const Field& field, std::string type, std::string fallback, std::string range) {
+  if (reading_.notes != nullptr) {
+    reading_.notes->push_back(
+        {pathOf(field.name), std::move(type), std::move(fallback), std::move(range), std::string(field.meaning)});
+  }
+}
+
+const ConfigNode* Section::noted(const ConfigNode* node) const {
+  static const ConfigNode empty{.kind = ConfigNode::Kind::object};
+  return node == nullptr && reading_.notes != nullptr ? &empty : node;
+}
+
+void Section::text(const Field& field, std::string& value) {
+  note(field, "text", value);
+  if (const ConfigNode* const node = take(field.name, ConfigNode::Kind::text, "must be a string")) {
     value = node->text;
   }
 }
 
-void Section::filled(std::string_view name, std::string& value) {
-  const ConfigNode* const node = take(name, ConfigNode::Kind::text, "must be a string");
+void Section::filled(const Field& field, std::string& value) {
+  note(field, "text", value);
+  const ConfigNode* const node = take(field.name, ConfigNode::Kind::text, "must be a string");
   if (node != nullptr && node->text.empty()) {
     // As where a variable of a template was not set: without tokens, for one, everybody would have all roles.
-    problem(name, "is empty: set it, or leave the field out");
+    problem(field.name, "is empty: set it, or leave the field out");
   } else if (node != nullptr) {
     value = node->text;
   }
 }
 
-void Section::path(std::string_view name, std::filesystem::path& value) {
+void Section::path(const Field& field, std::filesystem::path& value) {
   std::string file;
-  filled(name, file);
-  if (const ConfigNode* const node = node_.find(name); !file.empty() && node != nullptr) {
-    value = node->option.empty() ? folder_ / file : std::filesystem::path(file);
+  filled(field, file);
+  if (reading_.notes != nullptr) {
+    reading_.notes->back().type = "file";
+  }
+  if (const ConfigNode* const node = node_.find(field.name); !file.empty() && node != nullptr) {
+    value = node->option.empty() ? reading_.folder / file : std::filesystem::path(file);
   }
 }
 
-void Section::texts(std::string_view name, std::vector<std::string>& value) {
-  const ConfigNode* const list = take(name, ConfigNode::Kind::list, "must be a list of strings");
+void Section::texts(const Field& field, std::vector<std::string>& value) {
+  constexpr const char* kWanted = "must be a list of strings";
+  note(field, "list of texts", {});
+  const ConfigNode* const list = take(field.name, ConfigNode::Kind::list, kWanted);
   if (list == nullptr) {
     return;
   }
   value.clear();
   for (const ConfigNode& item : list->items) {
     if (item.kind != ConfigNode::Kind::text) {
-      problem(name, "must be a list of strings");
+      problem(field.name, kWanted);
       return;
     }
     value.push_back(item.text);
   }
 }
 
-void Section::flag(std::string_view name, bool& value) {
-  if (const ConfigNode* const node = take(name, ConfigNode::Kind::boolean, "must be true or false")) {
+void Section::flag(const Field& field, bool& value) {
+  note(field, "boolean", value ? "true" : "false");
+  if (const ConfigNode* const node = take(field.name, ConfigNode::Kind::boolean, "must be true or false")) {
     value = node->text == "true";
   }
 }
 
-void Section::duration(std::string_view name, std::chrono::milliseconds& value, std::chrono::milliseconds least,
-                       std::chrono::milliseconds most) {
-  constexpr const char* kWanted = "must be a duration in quotes, such as \"500ms\", \"10s\", \"5m\" or \"7d\"";
-  const ConfigNode* const node = take(name, ConfigNode::Kind::text, kWanted);
+void Section::number(const Field& field, const OptionSlot& slot, OptionUnit unit, std::uint64_t least,
+                     std::uint64_t most) {
+  const bool isDuration = unit == OptionUnit::duration;
+  const std::string range = rangeText(least, most, unit);
+  note(field,
+       isDuration                  ? "duration"
+       : unit == OptionUnit::bytes ? "bytes"
+                                   : "number",
+       optionText(valueOf(slot), unit), range);
+  const std::string wanted =
+      isDuration ? "must be a duration in quotes, such as \"500ms\", \"10s\", \"5m\" or \"7d\", " + range
+                 : "must be a whole number, " + rangeText(least, most, OptionUnit::count);
+  const ConfigNode* const node =
+      take(field.name, isDuration ? ConfigNode::Kind::text : ConfigNode::Kind::number, wanted);
   if (node == nullptr) {
     return;
   }
-  const auto parsed = cli::parseDuration(node->text);
-  if (!parsed) {
-    problem(name, kWanted);
-  } else if (*parsed < least || *parsed > most) {
-    problem(name, "must be from " + std::to_string(least.count()) + " ms to " + std::to_string(most.count()) + " ms");
+  std::optional<std::uint64_t> number;
+  if (isDuration) {
+    if (const auto duration = parseDuration(node->text)) {
+      number = static_cast<std::uint64_t>(duration->count());
+    }
   } else {
-    value = *parsed;
+    std::uint64_t whole = 0;
+    const char* const last = node->text.data() + node->text.size();
+    const auto [end, error] = std::from_chars(node->text.data(), last, whole);
+    number = error == std::errc() && end == last ? std::optional(whole) : std::nullopt;
   }
-}
-
-void Section::readCount(std::string_view name, std::uint64_t& value, std::uint64_t least, std::uint64_t most) {
-  const std::string range = "must be a whole number from " + std::to_string(least) + " to " + std::to_string(most);
-  const ConfigNode* const node = take(name, ConfigNode::Kind::number, range);
-  if (node == nullptr) {
-    return;
-  }
-  std::uint64_t number = 0;
-  const char* const last = node->text.data() + node->text.size();
-  const auto [end, error] = std::from_chars(node->text.data(), last, number);
-  if (error != std::errc() || end != last || number < least || number > most) {
-    problem(name, range);
+  if (!number || *number < least || *number > most) {
+    problem(field.name, wanted);
   } else {
-    value = number;
+    setValue(slot, *number);
   }
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/duration.hpp"
 #include "base/hex.hpp"
-#include "cli/duration.hpp"
 
 namespace ackbox::serve {
 std::optional<std::string> percentDecoded(std::string_view text, bool isQuery) {
@@ -74,7 +74,7 @@ std::optional<std::chrono::milliseconds> Query::duration(std::string_view name) 
   if (!value) {
     return std::nullopt;
   }
-  const auto parsed = cli::parseDuration(*value);
+  const auto parsed = parseDuration(*value);
   if (!parsed) {
     throw InvalidRequest(std::string(name) + " must be a duration, such as 500ms, 10s, 5m, 2h or 7d");
   }

@@ -12,8 +12,6 @@ using std::chrono::milliseconds;
 constexpr std::size_t kRefusalsUntilAway = 4;
 constexpr milliseconds kFirstPause{500};
 constexpr milliseconds kLongestPause{30'000};
-// An application that answers may take the next frame.
-constexpr milliseconds kLongestRefusedPause{5'000};
 constexpr std::size_t kRememberedMax = 4'096;
 // A frame that was refused is pushed again well within this, unless it has ended otherwise.
 constexpr std::chrono::minutes kWaitForgotten{2};
@@ -23,6 +21,15 @@ milliseconds growing(unsigned times, milliseconds longest) {
 }
 
 }  // namespace
+
+struct PushEntry::Probing {
+  milliseconds longest;
+  std::size_t width;
+};
+
+constexpr PushEntry::Probing PushEntry::kUnreachedProbing{kLongestPause, 1};
+// An application that answers may take the next frame: it may be another sender's.
+constexpr PushEntry::Probing PushEntry::kRefusedProbing{milliseconds(5'000), kRefusalsUntilAway};
 
 PushEntry::Decision PushEntry::answered(const Name& frame, PushVerdict verdict, SteadyTime now) {
   if (verdict.result) {
@@ -47,7 +54,7 @@ PushEntry::Decision PushEntry::refused(const Name& frame, const std::string& cau
     inRow_.insert(frame);
   }
   if (inRow_.size() == kRefusalsUntilAway) {
-    goAway(kLongestRefusedPause, now);
+    goAway(kRefusedProbing, now);
   }
   return decision;
 }
@@ -55,7 +62,7 @@ PushEntry::Decision PushEntry::refused(const Name& frame, const std::string& cau
 PushEntry::Decision PushEntry::unreached(const Name& frame, const std::string& cause, SteadyTime now) {
   Decision decision;
   noteWait(remember(frame), cause, now, decision);
-  goAway(kLongestPause, now);
+  goAway(kUnreachedProbing, now);
   return decision;
 }
 
@@ -87,7 +94,7 @@ PushEntry::Decision PushEntry::ended(const Name& frame, HandlerResult result, bo
     // It is not back while frames wait for it that it has refused: it may not be what was configured.
     decision.isBack = awaySince_.has_value() && waiting_ == 0;
   } else if (probeAt_) {
-    goAway(kLongestRefusedPause, now);
+    goAway(kRefusedProbing, now);
   }
   decision.result = std::move(result);
   return decision;
@@ -122,9 +129,10 @@ void PushEntry::noteWait(Refused& known, const std::string& cause, SteadyTime no
 }
 
 // The answers to what was under way before count once.
-void PushEntry::goAway(milliseconds longest, SteadyTime now) {
+void PushEntry::goAway(const Probing& probing, SteadyTime now) {
   if (!probeAt_ || now >= *probeAt_) {
-    probeAt_ = now + growing(probes_++, longest);
+    probeAt_ = now + growing(probes_++, probing.longest);
+    probeWidth_ = probing.width;
   }
 }
 
@@ -144,7 +152,7 @@ std::optional<std::size_t> PushEntry::room(SteadyTime now) const {
   if (!probeAt_) {
     return std::nullopt;
   }
-  return now >= *probeAt_ ? 1 : 0;
+  return now >= *probeAt_ ? probeWidth_ : 0;
 }
 
 void PushEntry::forEachWait(const std::function<void(const Name& frame, const std::string& cause)>& visit) const {

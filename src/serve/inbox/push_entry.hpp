@@ -23,7 +23,8 @@ namespace ackbox::serve {
 /// A frame is refused for its own fault if it was refused before, and the application has taken another one since. So
 /// one bad frame stops no others, and an application that refuses everything, as one that is deployed wrongly does,
 /// costs no frame a run. Refusals of several frames in a row, or an application that cannot be reached, make it away:
-/// then one frame at a time is pushed, another one each time, at growing intervals, until one is taken.
+/// then frames are pushed at growing intervals, other ones each time, until one is taken: one at a time while it cannot
+/// be reached, four while it answers and refuses them.
 ///
 /// Pure; time is passed in. Thread-safety: none.
 class PushEntry {
@@ -65,6 +66,11 @@ public:
   void forEachWait(const std::function<void(const Name& frame, const std::string& cause)>& visit) const;
 
 private:
+  /// How frames are pushed to an application that is away: at which intervals at most, and how many at once.
+  struct Probing;
+  static const Probing kUnreachedProbing;
+  static const Probing kRefusedProbing;
+
   struct Refused {
     std::uint64_t takenBefore = 0;
     // Uncharged ones.
@@ -78,7 +84,7 @@ private:
   [[nodiscard]] Decision ended(const Name& frame, HandlerResult result, bool isJudged, SteadyTime now);
   Refused& remember(const Name& frame);
   void noteWait(Refused& known, const std::string& cause, SteadyTime now, Decision& decision);
-  void goAway(std::chrono::milliseconds longest, SteadyTime now);
+  void goAway(const Probing& probing, SteadyTime now);
   void forgetWaits();
 
   std::map<Name, Refused> refused_;
@@ -89,6 +95,7 @@ private:
   std::set<Name> inRow_;
   unsigned probes_ = 0;
   std::optional<SteadyTime> probeAt_;
+  std::size_t probeWidth_ = 1;
   std::optional<SteadyTime> awaySince_;
   SteadyTime refusedAt_{};
   std::size_t waiting_ = 0;

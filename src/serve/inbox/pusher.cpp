@@ -170,11 +170,10 @@ Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<Deliver
     auto target = std::make_shared<Target>();
     transport::ParsedUrl parsed = transport::parseUrl(rule.url);
     if (!parsed.url) {
-      throw Error(Errc::invalidOption, "deliver: " + rule.url + ": " + parsed.error);
+      throw OptionError("url", parsed.error);
     }
     if (!parsed.url->isEncrypted && !parsed.url->isLoopback() && !rule.allowPlainHttp) {
-      throw Error(Errc::invalidOption,
-                  "deliver: " + rule.url + ": beyond this machine it must be https://, or allow_plain_http be true");
+      throw OptionError("url", "beyond this machine it must be https://, or `allowPlainHttp` be true");
     }
     target->url = std::move(*parsed.url);
     if (target->url.isEncrypted) {
@@ -183,7 +182,7 @@ Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<Deliver
     if (rule.secrets) {
       target->keys = std::make_unique<protocol::KeyCache>(rule.secrets, clock_, options.secretsGrace);
       if (!target->keys->current()->canSign()) {
-        throw Error(Errc::invalidOption, "deliver: " + rule.url + ": none of the secrets can sign");
+        throw OptionError("secrets", "none of them can sign; add whsec_ or whsk_");
       }
     }
     target->rule = std::move(rule);

@@ -76,7 +76,7 @@ Html reasons(const View& view, const Explanation& explanation) {
   }
   html.raw("<ol class=\"chain\">\n");
   for (const Reason& reason : explanation.reasons) {
-    html.raw("<li><span class=\"badge\">").text(inWords(toString(reason.hindrance))).raw("</span>");
+    html.raw("<li><span class=\"badge\">").text(inWords(toString(reason.blockReason))).raw("</span>");
     if (reason.sequence != 0) {
       html.raw(" sequence ").number(reason.sequence);
     }

@@ -42,7 +42,7 @@ void initializeSomeMembers() {
   (void)DeadLetterFilter{.peer = {}};
   (void)ChangeReceipt{.refusal = {}};
   (void)DeadLetterPage{.messages = {}};
-  (void)Reason{.hindrance = {}};
+  (void)Reason{.blockReason = {}};
   (void)Explanation{.message = {}};
   (void)Finding{.table = {}};
   (void)VerifyReport{.findings = {}};

@@ -74,7 +74,7 @@ const std::vector<Layer>& layers() {
       {"src/cli/main.cpp", {"ackbox/", "cli/", "serve/command.hpp"}, {}},
       // A user of the public API only, which moves files with what SQLite keeps beside them.
       {"src/cli/",
-       {"ackbox/", "base/timestamp.hpp", "cli/", "json/", "records/", "sqlite/file_names.hpp"},
+       {"ackbox/", "base/duration.hpp", "base/timestamp.hpp", "cli/", "json/", "records/", "sqlite/file_names.hpp"},
        {"boost/asio", "boost/system/", "CLI/", "nlohmann/", "openssl/", "SQLiteCpp/"}},
   };
   return all;

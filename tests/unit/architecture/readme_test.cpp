@@ -1,12 +1,15 @@
-// Goal: what the README and docs/testing.md show is what is compiled and tested, and what it points at exists.
+// Goal: what the README and the documents show is what is compiled and tested, and what they point at exists.
 // Method: read them as text; look for the example's text and for the files behind its links.
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -40,14 +43,45 @@ std::vector<std::string> quotesOf(const std::string& example, const std::string&
   return quotes;
 }
 
+/// The README and the documents that it leads to, with the links as they are from the README.
+std::string documents() {
+  std::string all = contentsOf("README.md");
+  for (const char* file : {"docs/cpp.md", "docs/clients.md"}) {
+    all += std::regex_replace(contentsOf(file), std::regex(R"(\]\(\.\./)"), "](");
+  }
+  return all;
+}
+
+/// `## What is promised` is reached as `#what-is-promised`.
+std::set<std::string> anchorsOf(const std::string& document) {
+  std::set<std::string> anchors;
+  std::istringstream lines(document);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("#")) {
+      continue;
+    }
+    std::string anchor = "#";
+    for (const char letter : line.substr(line.find_first_not_of("# "))) {
+      const auto byte = static_cast<unsigned char>(letter);
+      if (letter == ' ') {
+        anchor += '-';
+      } else if (std::isalnum(byte) != 0 || letter == '-' || letter == '_' || byte >= 0x80) {
+        anchor += static_cast<char>(std::tolower(byte));
+      }
+    }
+    anchors.insert(anchor);
+  }
+  return anchors;
+}
+
 bool shows(const std::string& document, const std::string& quote, const std::string& language = "cpp") {
   return document.find("```" + language + "\n" + quote + "```\n") != std::string::npos;
 }
 
 }  // namespace
 
-TEST_CASE("the README points at each numbered example, and quotes letter by letter what is marked in it") {
-  const std::string readme = contentsOf("README.md");
+TEST_CASE("the documents point at each numbered example, and quote letter by letter what is marked in it") {
+  const std::string readme = documents();
   const std::regex numbered("examples/[0-9]{2}_[a-z_]+/main\\.cpp");
   std::size_t examples = 0;
   std::size_t quotes = 0;
@@ -68,8 +102,8 @@ TEST_CASE("the README points at each numbered example, and quotes letter by lett
   CHECK(quotes == 3);
 }
 
-TEST_CASE("the README points at the examples in other languages, and quotes what is marked in the first of them") {
-  const std::string readme = contentsOf("README.md");
+TEST_CASE("the documents point at the examples in other languages, and quote what is marked in the first of them") {
+  const std::string readme = documents();
   for (const std::string& file : sourceFiles({"examples"}, {"main.py", "main.mjs"})) {
     CHECK_MESSAGE(readme.find("(" + file + ")") != std::string::npos, file << " is not linked");
   }
@@ -89,16 +123,32 @@ TEST_CASE("docs/testing.md quotes its example letter by letter") {
   }
 }
 
-TEST_CASE("the README and ARCHITECTURE.md point at files that exist") {
-  for (const char* document : {"README.md", "ARCHITECTURE.md"}) {
-    const std::string text = contentsOf(document);
-    const std::regex link(R"(\]\(([^)#: ]+)\))");
+TEST_CASE("each link of a document leads to a file, and to a heading of it") {
+  std::vector<std::string> files = sourceFiles({"docs", "clients", "proto", "tests"}, {".md"});
+  files.insert(files.end(), {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"});
+  const std::regex link(R"(\]\(([^)#: ]*)(#[^) ]*)?\))");
+  std::size_t links = 0;
+  for (const std::string& file : files) {
+    const std::string text = contentsOf(file);
     for (std::sregex_iterator found(text.begin(), text.end(), link), end; found != end; ++found) {
-      CAPTURE(document);
-      CAPTURE((*found)[1].str());
-      CHECK(std::filesystem::exists(sourceRoot() / (*found)[1].str()));
+      CAPTURE(file);
+      CAPTURE(found->str());
+      const std::string path = (*found)[1].str();
+      const std::filesystem::path target =
+          path.empty() ? std::filesystem::path(file) : std::filesystem::path(file).parent_path() / path;
+      ++links;
+      REQUIRE(std::filesystem::exists(sourceRoot() / target));
+      if ((*found)[2].matched) {
+        CHECK(anchorsOf(contentsOf(target)).contains((*found)[2].str()));
+      }
     }
   }
+  CHECK(links > 150);
+}
+
+TEST_CASE("the README is at most 150 lines long") {
+  const std::string readme = contentsOf("README.md");
+  CHECK(std::ranges::count(readme, '\n') <= 150);
 }
 
 }  // namespace ackbox::test::readme_test

@@ -33,6 +33,7 @@ constexpr auto kOldNames = std::to_array<OldWord>({
     {"amnesia", "reset: a peer's database was lost or restored"},
     {"Amnesia", "reset: a peer's database was lost or restored"},
     {"Hindrance", "BlockReason"},
+    {"hindrance", "block reason"},
     {"giveWay", "evict"},
     {"gaveWay", "evicted"},
     {"GiveWay", "Evict"},

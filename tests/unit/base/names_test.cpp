@@ -61,7 +61,7 @@ TEST_CASE("outcomes have the names of the wire protocol") {
   CHECK(toString(Outcome::term) == "term");
 }
 
-TEST_CASE("hindrances are printed as they are written in the source") {
+TEST_CASE("block reasons are printed as they are written in the source") {
   CHECK(toString(BlockReason::acknowledged) == "acknowledged");
   CHECK(toString(BlockReason::deadLetter) == "deadLetter");
   CHECK(toString(BlockReason::awaitsAck) == "awaitsAck");

@@ -181,9 +181,9 @@ TEST_CASE("a peer may lose 1 to 1,000 connections before it is down, and a kille
 }
 
 TEST_CASE("row 12: sending acknowledged messages again needs some that are kept") {
-  checkRefused("peerReset: is resend while ackedRetention is 0",
+  checkRefused("peerReset: is resend while `ackedRetention` is 0",
                [](OutboxOptions& options) { options.peerReset = PeerResetPolicy::resend; });
-  checkRefused("peers[1].peerReset: is resend while ackedRetention is 0",
+  checkRefused("peers[1].peerReset: is resend while `ackedRetention` is 0",
                [](OutboxOptions& options) { options.peers[1].peerReset = PeerResetPolicy::resend; });
   checkAccepted([](OutboxOptions& options) {
     options.peerReset = PeerResetPolicy::resend;

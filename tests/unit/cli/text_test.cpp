@@ -5,9 +5,13 @@
 
 #include <doctest/doctest.h>
 
+#include <CLI/CLI.hpp>
+
 #include <optional>
 
-#include "cli/duration.hpp"
+#include "base/duration.hpp"
+#include "cli/arguments.hpp"
+#include "cli/grammar.hpp"
 #include "cli/table.hpp"
 #include "json/line.hpp"
 
@@ -59,4 +63,25 @@ TEST_CASE("columns are as wide as their widest cell in characters, and long text
 }
 
 }  // namespace
+TEST_CASE("each command stands once in the overview of the commands") {
+  Arguments arguments;
+  const auto grammar = makeGrammar(arguments);
+  const std::string text = overview();
+  std::size_t words = 0;
+  for (const CLI::App* command : grammar->get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string name = " " + command->get_name();
+    const auto isWhole = [&](std::size_t at) {
+      return text[at + name.size()] == ' ' || text[at + name.size()] == '\n';
+    };
+    std::size_t count = 0;
+    for (std::size_t at = text.find(name); at != std::string::npos && at < text.rfind("\n\n");
+         at = text.find(name, at + 1)) {
+      count += isWhole(at) ? 1 : 0;
+    }
+    CHECK_MESSAGE(count == 1, name);
+    ++words;
+  }
+  CHECK(words > 30);
+}
+
 }  // namespace ackbox::cli::text_test

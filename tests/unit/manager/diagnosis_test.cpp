@@ -46,10 +46,10 @@ struct Outbox {
   void answerWith(Outcome outcome) {
     sender->setScript([outcome](const SendRequest& request) { return ScriptedSender::all(request, outcome, "no"); });
   }
-  std::vector<BlockReason> hindrances(const std::string& id) {
+  std::vector<BlockReason> block reasons(const std::string& id) {
     std::vector<BlockReason> found;
     for (const Reason& reason : explain(id).reasons) {
-      found.push_back(reason.hindrance);
+      found.push_back(reason.blockReason);
     }
     return found;
   }
@@ -74,7 +74,7 @@ TEST_CASE("P10: an unknown id has no explanation; a fresh message waits only for
   Outbox box;
   CHECK_FALSE(box.manager.explain("nobody"));
   box.enqueue("s", "a");
-  CHECK(box.hindrances("a") == Chain{notRunning});
+  CHECK(box.block reasons("a") == Chain{notRunning});
   CHECK(box.explain("a").sentence ==
         "Message a, sequence 1 of session s to peer default, is PENDING: no run is under way in this process.");
 }
@@ -88,13 +88,13 @@ TEST_CASE("P10: a message behind its session's head in backoff says both, with t
   box.enqueue("s", "waiting");
   const Explanation explanation = box.explain("waiting");
   REQUIRE(explanation.reasons.size() == 3);
-  CHECK(explanation.reasons[0].hindrance == behind);
+  CHECK(explanation.reasons[0].blockReason == behind);
   CHECK(explanation.reasons[0].sequence == 1);
-  CHECK(explanation.reasons[1].hindrance == backoff);
+  CHECK(explanation.reasons[1].blockReason == backoff);
   CHECK(explanation.reasons[1].until == box.explain("head").message.dueAt);
-  CHECK(explanation.reasons[2].hindrance == notRunning);
-  CHECK(box.hindrances("head") == Chain{backoff, notRunning});
-  CHECK(box.hindrances("other") == Chain{notRunning});
+  CHECK(explanation.reasons[2].blockReason == notRunning);
+  CHECK(box.block reasons("head") == Chain{backoff, notRunning});
+  CHECK(box.block reasons("other") == Chain{notRunning});
 }
 
 TEST_CASE("P10: the sentence has the numbers: who blocks, how often it failed, since when the peer is down") {
@@ -130,7 +130,7 @@ TEST_CASE("P10: the sentence has the numbers: who blocks, how often it failed, s
   box.manager.drainOnce();
   explanation = box.explain("waiting");
   const auto down = std::find_if(explanation.reasons.begin(), explanation.reasons.end(),
-                                 [](const Reason& reason) { return reason.hindrance == peerDown; });
+                                 [](const Reason& reason) { return reason.blockReason == peerDown; });
   REQUIRE(down != explanation.reasons.end());
   CHECK(down->since == box.clock->wallNow());
   CHECK(explanation.sentence.find("; peer default down since 2023-11-14T22:19:20.000Z, next probe in ") !=
@@ -145,14 +145,14 @@ TEST_CASE("P10: a dead letter, a deferred message and a message in flight say so
   box.manager.drainOnce();
   Explanation explanation = box.explain("a");
   REQUIRE(explanation.reasons.size() == 1);
-  CHECK(explanation.reasons[0].hindrance == deadLetter);
+  CHECK(explanation.reasons[0].blockReason == deadLetter);
   CHECK(explanation.reasons[0].detail == explanation.message.reason);
   CHECK(explanation.reasons[0].until == box.clock->wallNow());
 
   box.enqueue("s", "b");
   box.answerWith(Outcome::defer);
   box.manager.drainOnce();
-  CHECK(box.hindrances("b") == Chain{awaitsAck});
+  CHECK(box.block reasons("b") == Chain{awaitsAck});
 
   const auto silent = std::make_shared<testing::SilentSender>();
   box.manager.setSender(silent);
@@ -161,10 +161,10 @@ TEST_CASE("P10: a dead letter, a deferred message and a message in flight say so
   silent->waitForFrames(1);
   explanation = box.explain("c");
   REQUIRE(explanation.reasons.size() == 1);
-  CHECK(explanation.reasons[0].hindrance == inFlight);
+  CHECK(explanation.reasons[0].blockReason == inFlight);
   CHECK(explanation.reasons[0].processId == getpid());
   box.enqueue("s", "d");
-  CHECK(box.hindrances("d") == Chain{behind, sessionInFlight});
+  CHECK(box.block reasons("d") == Chain{behind, sessionInFlight});
   CHECK(box.explain("d").reasons[0].sequence == 3);
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("P8: a peer that is down is named with its next probe and its error") 
   box.manager.drainOnce();
   const Explanation explanation = box.explain("a");
   REQUIRE(explanation.reasons.size() == 2);
-  CHECK(explanation.reasons[0].hindrance == peerDown);
+  CHECK(explanation.reasons[0].blockReason == peerDown);
   CHECK(explanation.reasons[0].until > box.clock->wallNow());
   CHECK(explanation.reasons[0].detail == "connection refused");
 }
@@ -189,7 +189,7 @@ TEST_CASE("P10: expiry and horizon are named before they strike") {
   Outbox box;
   box.enqueue("s", "a", box.clock->wallNow() + std::chrono::seconds(1));
   box.clock->advance(box.options.retry.horizon);
-  CHECK(box.hindrances("a") == Chain{expired, pastHorizon, notRunning});
+  CHECK(box.block reasons("a") == Chain{expired, pastHorizon, notRunning});
 }
 
 TEST_CASE("P7: an owner that died is told from one that lives") {
@@ -201,7 +201,7 @@ TEST_CASE("P7: an owner that died is told from one that lives") {
           "id>>6,90,1<<(id&63) FROM ackbox_outbox");
   const Explanation explanation = box.explain("a");
   REQUIRE(explanation.reasons.size() == 1);
-  CHECK(explanation.reasons[0].hindrance == ownerDead);
+  CHECK(explanation.reasons[0].blockReason == ownerDead);
   CHECK(explanation.reasons[0].processId == 4242);
   // A tool may ask for years: to look whether an owner lives keeps nothing open.
   const auto openFiles = [] {
@@ -220,7 +220,7 @@ TEST_CASE("P10: a message to a peer that this process was not given waits for an
   const OutboxManager second = OutboxManager::open(box.dir.file("agent.db"), other);
   const auto explanation = second.explain("a");
   REQUIRE(explanation);
-  CHECK(explanation->reasons.front().hindrance == peerNotConfigured);
+  CHECK(explanation->reasons.front().blockReason == peerNotConfigured);
 }
 
 TEST_CASE("P9: an explanation looks at a bounded number of rows, from the head and from the message") {
@@ -240,7 +240,7 @@ TEST_CASE("P9: an explanation looks at a bounded number of rows, from the head a
   // Without that, its predecessor is too far from both ends.
   const Explanation explanation = box.explain("last");
   REQUIRE(explanation.reasons.size() == 2);
-  CHECK(explanation.reasons[0].hindrance == behind);
+  CHECK(explanation.reasons[0].blockReason == behind);
   CHECK(explanation.reasons[0].sequence == 0);
 }
 

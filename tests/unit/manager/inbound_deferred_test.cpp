@@ -1521,7 +1521,7 @@ TEST_CASE("what a deferred handler throws is kept for the operator of its file, 
   CHECK(reader.findInbox("urn:agent:alice", "s-1")->lastError == "no \x1b[31mprinter");
   CHECK(reader.findInbox("urn:agent:alice", "t-1")->lastError == "paper jam");
   CHECK(reader.findInbox("urn:agent:alice", "u-1")->lastError == "the handler ended without an answer");
-  CHECK(reader.explainInbox("urn:agent:alice", "t-1")->reasons.front().hindrance == BlockReason::backoff);
+  CHECK(reader.explainInbox("urn:agent:alice", "t-1")->reasons.front().blockReason == BlockReason::backoff);
   CHECK(reader.explainInbox("urn:agent:alice", "t-1")->reasons.front().detail == "paper jam");
   bob.untilEmpty(std::chrono::seconds(1));
   for (const json& event : bob.events()) {
@@ -1582,14 +1582,14 @@ TEST_CASE("an operator's discard ends a frame as a term to its sender; not while
   gate.await(1);
   const InboxExplanation behind = *reader.explainInbox("urn:agent:alice", "s-2");
   REQUIRE(behind.reasons.size() == 2);
-  CHECK(behind.reasons[0].hindrance == BlockReason::behind);
+  CHECK(behind.reasons[0].blockReason == BlockReason::behind);
   CHECK(behind.reasons[0].sequence == 1);
-  CHECK(behind.reasons[1].hindrance == BlockReason::backoff);
+  CHECK(behind.reasons[1].blockReason == BlockReason::backoff);
   CHECK(behind.sentence.find("it waits behind sequence 1, which failed once, last stuck; sequence 1 runs again in ") !=
         std::string::npos);
   const InboxExplanation busy = *reader.explainInbox("urn:agent:alice", "busy-1");
   REQUIRE(busy.reasons.size() == 1);
-  CHECK(busy.reasons[0].hindrance == BlockReason::running);
+  CHECK(busy.reasons[0].blockReason == BlockReason::running);
   CHECK(busy.reasons[0].processId == getpid());
   CHECK(busy.reasons[0].since == bob.clock->wallNow());
 
@@ -1610,8 +1610,8 @@ TEST_CASE("an operator's discard ends a frame as a term to its sender; not while
   CHECK(bob.ask({outbound("s", 1)})["results"][0]["code"] == "by-hand");
   const InboxExplanation ended = *reader.explainInbox("urn:agent:alice", "s-1");
   REQUIRE(ended.reasons.size() == 2);
-  CHECK(ended.reasons[0].hindrance == BlockReason::refused);
-  CHECK(ended.reasons[1].hindrance == BlockReason::ackEventsWait);
+  CHECK(ended.reasons[0].blockReason == BlockReason::refused);
+  CHECK(ended.reasons[1].blockReason == BlockReason::ackEventsWait);
   CHECK(ended.reasons[1].detail == "alice");
   gate.open();
   bob.untilEmpty(std::chrono::milliseconds(10));

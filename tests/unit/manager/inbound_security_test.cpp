@@ -607,7 +607,7 @@ TEST_CASE("secrets that cannot be read refuse the handler with their own code, a
   } catch (const Error& error) {
     CHECK((error.code() == Errc::secretsUnreadable));
     CHECK(std::string(error.what()) ==
-          "InboundOptions::peers[0].secrets: file '/nowhere/a.key' cannot be read: No such file or directory: " +
+          "peers[0].secrets: file '/nowhere/a.key' cannot be read: No such file or directory: " +
               error.code().message());
   }
 }

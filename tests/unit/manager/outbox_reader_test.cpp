@@ -280,7 +280,7 @@ TEST_CASE("P10: from outside, a message waits for a process that has the file op
   auto explanation = reader.explain("a");
   REQUIRE(explanation);
   REQUIRE(explanation->reasons.size() == 1);
-  CHECK(explanation->reasons[0].hindrance == BlockReason::notRunning);
+  CHECK(explanation->reasons[0].blockReason == BlockReason::notRunning);
   CHECK(explanation->sentence.find("no process has the file open") != std::string::npos);
   const OutboxManager agent = files.agent();
   CHECK(reader.processIds() == std::vector<std::int64_t>{getpid()});

@@ -102,12 +102,12 @@ OutboxOptions blocking() {
   return options;
 }
 
-std::vector<BlockReason> hindrances(const OutboxManager& manager, const std::string& id) {
+std::vector<BlockReason> block reasons(const OutboxManager& manager, const std::string& id) {
   std::vector<BlockReason> found;
   const std::optional<Explanation> explanation = manager.explain(id);
   REQUIRE(explanation);
   for (const Reason& reason : explanation->reasons) {
-    found.push_back(reason.hindrance);
+    found.push_back(reason.blockReason);
   }
   return found;
 }
@@ -136,7 +136,7 @@ TEST_CASE("P4: a blocked session stops in the file, for every manager and over a
     CHECK(blocked[0].reason == "no");
     CHECK(blocked[0].waiting == 2);
     CHECK(blocked[0].since == world.clock->wallNow());
-    CHECK(has(hindrances(manager, "d"), BlockReason::sessionBlocked));
+    CHECK(has(block reasons(manager, "d"), BlockReason::sessionBlocked));
     CHECK(manager.explain("c")->sentence.find("sequence 2 of its session became a dead letter") != std::string::npos);
     CHECK(OutboxReader(manager).verify().clean());
   }
@@ -253,7 +253,7 @@ TEST_CASE("row 11: a pause of a session or a peer is kept over a restart, obeyed
     World::enqueue(manager, "t", "b");
     manager.drainOnce();
     CHECK(world.sent() == Ids{"b"});
-    CHECK(has(hindrances(manager, "a"), BlockReason::sessionPaused));
+    CHECK(has(block reasons(manager, "a"), BlockReason::sessionPaused));
     CHECK(OutboxOperator(manager).pause("default"));
     CHECK_FALSE(OutboxOperator(manager).pause("default"));
     World::enqueue(manager, "t", "c");
@@ -261,7 +261,7 @@ TEST_CASE("row 11: a pause of a session or a peer is kept over a restart, obeyed
   OutboxManager manager = world.open();
   manager.drainOnce();
   CHECK(world.sent() == Ids{"b"});
-  CHECK(has(hindrances(manager, "c"), BlockReason::peerPaused));
+  CHECK(has(block reasons(manager, "c"), BlockReason::peerPaused));
   REQUIRE(OutboxReader(manager).peers().size() == 1);
   CHECK((OutboxReader(manager).peers()[0].state == PeerState::paused));
   CHECK(OutboxReader(manager).peers()[0].since == world.clock->wallNow());
@@ -329,15 +329,15 @@ TEST_CASE("row 11: the circuit is visible: up, down, held, disabled, and up agai
   CHECK(status().since == world.clock->wallNow());
   CHECK(status().nextProbeAt > world.clock->wallNow());
   CHECK(status().lastError == "as scripted");
-  CHECK(has(hindrances(manager, "a"), BlockReason::peerDown));
+  CHECK(has(block reasons(manager, "a"), BlockReason::peerDown));
   world.fail(RequestOutcome::peerRefused);
   manager.drainOnce();
   CHECK((status().state == PeerState::held));
-  CHECK(has(hindrances(manager, "a"), BlockReason::peerHeld));
+  CHECK(has(block reasons(manager, "a"), BlockReason::peerHeld));
   world.fail(RequestOutcome::peerGone);
   manager.drainOnce();
   CHECK((status().state == PeerState::disabled));
-  CHECK(has(hindrances(manager, "a"), BlockReason::peerDisabled));
+  CHECK(has(block reasons(manager, "a"), BlockReason::peerDisabled));
   world.ackAll();
   const std::size_t requests = world.sender->requests();
   world.clock->advance(24h);
@@ -378,7 +378,7 @@ TEST_CASE("row 11: what a rate limit holds back is explained by the manager that
   World::enqueue(manager, "s", "b");
   manager.start();
   world.sender->waitForFrames(1);
-  while (!has(hindrances(manager, "b"), BlockReason::rateLimited)) {
+  while (!has(block reasons(manager, "b"), BlockReason::rateLimited)) {
     std::this_thread::yield();
   }
   CHECK(OutboxReader(manager).peers()[0].rateLimitedUntil == world.clock->wallNow() + 1min);

@@ -119,7 +119,7 @@ TEST_CASE("A text of an attacker is a text in every field of every view") {
     Explanation explanation;
     explanation.message = message;
     explanation.sentence = attack;
-    explanation.reasons = {{.hindrance = BlockReason::deadLetter, .sequence = 1, .detail = attack}};
+    explanation.reasons = {{.blockReason = BlockReason::deadLetter, .sequence = 1, .detail = attack}};
     Frame frame;
     frame.data = attack;
     checkHarmless(page::messageView(view, explanation, frame), attack);

@@ -76,7 +76,7 @@ TEST_CASE("P12: one frame that is refused leaves the others their places, and is
   CHECK(stage.refuse("bad").pause == seconds(30));
 }
 
-TEST_CASE("after refusals of four frames in a row one at a time is pushed, until one is taken") {
+TEST_CASE("P12: after refusals of four frames in a row, four are pushed at a time, until one is taken") {
   Stage stage;
   for (const char* id : {"a", "b", "c"}) {
     stage.refuse(id);
@@ -86,7 +86,7 @@ TEST_CASE("after refusals of four frames in a row one at a time is pushed, until
   CHECK(stage.room() == 0);
   CHECK(stage.entry.nextProbe() == stage.now + milliseconds(500));
   stage.now += milliseconds(500);
-  CHECK(stage.room() == 1);
+  CHECK(stage.room() == 4);
   stage.refuse("e");
   CHECK(stage.entry.nextProbe() == stage.now + seconds(1));
   for (int probe = 0; probe < 9; ++probe) {
@@ -113,6 +113,7 @@ TEST_CASE("an application that cannot be reached is away at once, and answers to
   CHECK(stage.waits() == 3);
   for (int probe = 0; probe < 9; ++probe) {
     stage.now = stage.entry.nextProbe().value();
+    CHECK(stage.room() == 1);
     stage.miss("d");
   }
   CHECK(stage.entry.nextProbe() == stage.now + seconds(30));

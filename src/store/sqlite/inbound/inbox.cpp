@@ -386,7 +386,7 @@ InboxChange Inbox::discard(InboxKey key, const FrameResult& result, std::chrono:
   return change;
 }
 
-std::int64_t Inbox::orders() {
+std::int64_t Inbox::operatorChanges() {
   Query query(selectOrders_);
   query.next();
   return query.integer(0);

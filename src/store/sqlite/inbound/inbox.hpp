@@ -48,7 +48,7 @@ public:
   [[nodiscard]] InboxChange retryNow(InboxKey key) override;
   [[nodiscard]] InboxChange discard(InboxKey key, const FrameResult& result,
                                     std::chrono::milliseconds retention) override;
-  [[nodiscard]] std::int64_t orders() override;
+  [[nodiscard]] std::int64_t operatorChanges() override;
 
 private:
   /// The row, and whether it may be changed.

@@ -54,8 +54,7 @@ bool Holds::resumePeer(std::string_view peer) {
 
 bool Holds::pauseSession(std::string_view peer, std::string_view session) {
   if (session.empty()) {
-    throw Error(Errc::invalidOption,
-                "session: is empty, allowed: a name; unordered messages are paused with their peer");
+    throw OptionError("session", "is empty", "a name; unordered messages are paused with their peer");
   }
   const delivery::PeerKey key = peerOf(peer);
   if (Query(createSession_, key, session).run() != 0) {

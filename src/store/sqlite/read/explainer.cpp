@@ -118,17 +118,18 @@ std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::Mes
   std::vector<Reason> reasons;
   switch (message.state) {
     case MessageState::acked:
-      reasons.push_back({.hindrance = BlockReason::acknowledged, .until = message.dueAt, .detail = {}});
+      reasons.push_back({.blockReason = BlockReason::acknowledged, .until = message.dueAt, .detail = {}});
       break;
     case MessageState::failed:
-      reasons.push_back({.hindrance = BlockReason::deadLetter, .until = message.dueAt, .detail = message.reason});
+      reasons.push_back({.blockReason = BlockReason::deadLetter, .until = message.dueAt, .detail = message.reason});
       break;
     case MessageState::sent:
       if (facts.unattendedSince != WallTime{} && facts.unattendedType == message.type) {
-        reasons.push_back(
-            {.hindrance = BlockReason::peerUnattended, .since = facts.unattendedSince, .detail = facts.unattendedType});
+        reasons.push_back({.blockReason = BlockReason::peerUnattended,
+                           .since = facts.unattendedSince,
+                           .detail = facts.unattendedType});
       }
-      reasons.push_back({.hindrance = BlockReason::awaitsAck, .until = message.dueAt, .detail = {}});
+      reasons.push_back({.blockReason = BlockReason::awaitsAck, .until = message.dueAt, .detail = {}});
       break;
     case MessageState::sending:
       reasons.push_back(ownerReason(BlockReason::inFlight, facts.owner));
@@ -144,55 +145,55 @@ void Explainer::explainPending(const Facts& facts, const MessageInfo& message, d
                                std::vector<Reason>& reasons) {
   const WallTime now = options_.clock->wallNow();
   if (facts.expiresAt && *facts.expiresAt <= now) {
-    reasons.push_back({.hindrance = BlockReason::expired, .until = *facts.expiresAt, .detail = {}});
+    reasons.push_back({.blockReason = BlockReason::expired, .until = *facts.expiresAt, .detail = {}});
   }
   const auto horizon = retryPolicyOf(options_, message.peer, message.session).horizon;
   const WallTime start = std::max(message.enqueuedAt, facts.notBefore.value_or(message.enqueuedAt));
   if (horizon.count() > 0 && now - start >= horizon) {
-    reasons.push_back({.hindrance = BlockReason::pastHorizon, .until = start + horizon, .detail = {}});
+    reasons.push_back({.blockReason = BlockReason::pastHorizon, .until = start + horizon, .detail = {}});
   }
   const bool unordered = message.sequence == 0;
   if (facts.dueAt > now && !facts.wasTried) {
-    reasons.push_back({.hindrance = BlockReason::notBefore, .until = facts.dueAt, .detail = {}});
+    reasons.push_back({.blockReason = BlockReason::notBefore, .until = facts.dueAt, .detail = {}});
   } else if (facts.dueAt > now && unordered) {
-    reasons.push_back({.hindrance = BlockReason::backoff, .until = facts.dueAt, .detail = message.lastError});
+    reasons.push_back({.blockReason = BlockReason::backoff, .until = facts.dueAt, .detail = message.lastError});
   }
   if (std::optional<Reason> before = unordered ? std::nullopt : ahead(facts, oldest)) {
     reasons.push_back(std::move(*before));
   }
   if (facts.blockedAt != WallTime{}) {
-    reasons.push_back({.hindrance = BlockReason::sessionBlocked,
+    reasons.push_back({.blockReason = BlockReason::sessionBlocked,
                        .until = facts.blockedAt,
                        .sequence = facts.blockedBySequence,
                        .detail = facts.blockedByReason});
   }
   if (facts.sessionPausedAt != WallTime{}) {
-    reasons.push_back({.hindrance = BlockReason::sessionPaused, .until = facts.sessionPausedAt, .detail = {}});
+    reasons.push_back({.blockReason = BlockReason::sessionPaused, .until = facts.sessionPausedAt, .detail = {}});
   }
   if (facts.sessionOwner != 0) {
     reasons.push_back(ownerReason(BlockReason::sessionInFlight, facts.sessionOwner));
   }
   if (facts.sessionDueAt > now) {
-    reasons.push_back({.hindrance = BlockReason::backoff, .until = facts.sessionDueAt, .detail = message.lastError});
+    reasons.push_back({.blockReason = BlockReason::backoff, .until = facts.sessionDueAt, .detail = message.lastError});
   }
   explainPeer(facts, message, reasons);
 }
 
 void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std::vector<Reason>& reasons) const {
   if (facts.peerPausedAt != WallTime{}) {
-    reasons.push_back({.hindrance = BlockReason::peerPaused, .until = facts.peerPausedAt, .detail = {}});
+    reasons.push_back({.blockReason = BlockReason::peerPaused, .until = facts.peerPausedAt, .detail = {}});
   }
   if (facts.peerDown) {
     const BlockReason how = facts.peerHold == delivery::PeerHold::disabled ? BlockReason::peerDisabled
                             : facts.peerHold == delivery::PeerHold::held   ? BlockReason::peerHeld
                                                                            : BlockReason::peerDown;
     reasons.push_back(
-        {.hindrance = how, .until = facts.nextProbeAt, .since = facts.downSince, .detail = facts.peerError});
+        {.blockReason = how, .until = facts.nextProbeAt, .since = facts.downSince, .detail = facts.peerError});
   }
   const std::vector<PeerOptions> configured = configuredPeers(options_);
   if (!options_.adoptPeers && std::none_of(configured.begin(), configured.end(),
                                            [&](const PeerOptions& peer) { return peer.name == message.peer; })) {
-    reasons.push_back({.hindrance = BlockReason::peerNotConfigured, .detail = {}});
+    reasons.push_back({.blockReason = BlockReason::peerNotConfigured, .detail = {}});
   }
 }
 
@@ -201,7 +202,7 @@ void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std:
 // down from the message itself. 0: something may be ahead, farther than was looked.
 std::optional<Reason> Explainer::ahead(const Facts& facts, delivery::MessageKey oldest) {
   const auto behindRow = [](const Query& query) {
-    return Reason{.hindrance = BlockReason::behind,
+    return Reason{.blockReason = BlockReason::behind,
                   .sequence = query.as<std::uint64_t>(0),
                   .retryCount = query.as<std::uint32_t>(1),
                   .detail = query.text(2)};
@@ -228,13 +229,13 @@ std::optional<Reason> Explainer::ahead(const Facts& facts, delivery::MessageKey 
     return behindRow(query);
   }
   Query query(beyond_, oldest, facts.key, 2 * kLooksMax);
-  return query.next() ? std::optional(Reason{.hindrance = BlockReason::behind, .detail = {}}) : std::nullopt;
+  return query.next() ? std::optional(Reason{.blockReason = BlockReason::behind, .detail = {}}) : std::nullopt;
 }
 
 Reason Explainer::ownerReason(BlockReason whenAlive, std::int64_t owner) {
   Query query(process_, owner);
   const bool registered = query.next();
-  return {.hindrance = registered && ownerLives(sidecar_, owner) ? whenAlive : BlockReason::ownerDead,
+  return {.blockReason = registered && ownerLives(sidecar_, owner) ? whenAlive : BlockReason::ownerDead,
           .processId = registered ? query.integer(0) : 0,
           .detail = {}};
 }

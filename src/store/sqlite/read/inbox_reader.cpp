@@ -47,7 +47,7 @@ void noteAway(std::span<const Application> applications, InboxInfo& info) {
 }
 
 Reason awayReason(const Application& application, WallTime acceptedAt) {
-  return {.hindrance = BlockReason::applicationAway,
+  return {.blockReason = BlockReason::applicationAway,
           .since = std::max(*application.awaySince, acceptedAt),
           .detail = application.cause};
 }
@@ -263,7 +263,7 @@ std::optional<InboxExplanation> InboxReader::explain(std::string_view source, st
 Reason InboxReader::runReason(const InboxInfo& frame, std::int64_t owner) {
   Query query(owner_, owner);
   const bool registered = query.next();
-  return {.hindrance = registered && ownerLives(sidecar_, owner) ? BlockReason::running : BlockReason::ownerDead,
+  return {.blockReason = registered && ownerLives(sidecar_, owner) ? BlockReason::running : BlockReason::ownerDead,
           .since = frame.startedAt,
           .processId = registered ? query.integer(0) : 0,
           .detail = {}};
@@ -274,7 +274,7 @@ void InboxReader::explainWaiting(const InboxInfo& frame, std::span<const Applica
   if (frame.sequence != 0) {
     Query query(before_, frame.source, frame.origin, frame.session, frame.sequence);
     if (query.next()) {
-      reasons.push_back({.hindrance = BlockReason::behind,
+      reasons.push_back({.blockReason = BlockReason::behind,
                          .sequence = query.as<std::uint64_t>(0),
                          .retryCount = query.as<std::uint32_t>(1),
                          .detail = query.text(2)});
@@ -288,7 +288,7 @@ void InboxReader::explainWaiting(const InboxInfo& frame, std::span<const Applica
     }
   }
   if (frame.state == InboxState::backoff) {
-    reasons.push_back({.hindrance = BlockReason::backoff, .until = frame.dueAt, .detail = frame.lastError});
+    reasons.push_back({.blockReason = BlockReason::backoff, .until = frame.dueAt, .detail = frame.lastError});
   }
   if (frame.state == InboxState::unattended) {
     if (const Application* const away = awayFrom(applications, frame.type)) {
@@ -296,14 +296,14 @@ void InboxReader::explainWaiting(const InboxInfo& frame, std::span<const Applica
     }
   }
   if (!hasHandler()) {
-    reasons.push_back({.hindrance = BlockReason::noDeferredHandler, .detail = {}});
+    reasons.push_back({.blockReason = BlockReason::noDeferredHandler, .detail = {}});
   }
 }
 
 void InboxReader::explainFirst(const InboxInfo& first, std::int64_t owner, std::span<const Application> applications,
                                std::vector<Reason>& reasons) {
   if (owner == 0 && first.dueAt > options_.clock->wallNow()) {
-    reasons.push_back({.hindrance = BlockReason::backoff, .until = first.dueAt, .detail = {}});
+    reasons.push_back({.blockReason = BlockReason::backoff, .until = first.dueAt, .detail = {}});
   } else if (const Application* const away = awayFrom(applications, first.type)) {
     reasons.push_back(awayReason(*away, first.acceptedAt));
   } else if (owner != 0) {
@@ -313,21 +313,21 @@ void InboxReader::explainFirst(const InboxInfo& first, std::int64_t owner, std::
 
 void InboxReader::explainEnded(const InboxInfo& frame, std::vector<Reason>& reasons) {
   if (frame.reason.empty()) {
-    reasons.push_back({.hindrance = BlockReason::handled, .until = frame.keptUntil, .detail = {}});
+    reasons.push_back({.blockReason = BlockReason::handled, .until = frame.keptUntil, .detail = {}});
   } else {
-    reasons.push_back({.hindrance = BlockReason::refused,
+    reasons.push_back({.blockReason = BlockReason::refused,
                        .until = frame.keptUntil,
                        .detail = frame.reason + (frame.lastError.empty() ? "" : ": " + frame.lastError)});
   }
   Query peer(peer_, frame.source);
   if (!peer.next()) {
-    reasons.push_back({.hindrance = BlockReason::senderIsNoPeer, .detail = {}});
+    reasons.push_back({.blockReason = BlockReason::senderIsNoPeer, .detail = {}});
     return;
   }
   Query query(ackEvents_, peer.integer(0), kAckEventSession);
   if (query.next() && query.integer(0) > 0) {
     reasons.push_back(
-        {.hindrance = BlockReason::ackEventsWait, .sequence = query.as<std::uint64_t>(0), .detail = peer.text(1)});
+        {.blockReason = BlockReason::ackEventsWait, .sequence = query.as<std::uint64_t>(0), .detail = peer.text(1)});
   }
 }
 

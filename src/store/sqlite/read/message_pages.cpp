@@ -88,7 +88,7 @@ Page readPage(Query& query, std::size_t limit, int chosenColumn, const Make& mak
 
 void requirePageLimit(std::size_t limit) {
   if (limit < 1 || limit > kPageLooks) {
-    throw Error(Errc::invalidOption, "limit must be from 1 to " + std::to_string(kPageLooks));
+    throw OptionError("limit", "is " + std::to_string(limit), "1 to " + std::to_string(kPageLooks));
   }
 }
 

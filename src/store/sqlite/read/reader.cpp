@@ -235,7 +235,7 @@ std::vector<KeyedStatus> SqliteReader::peers() const {
 
 std::vector<BlockedSession> SqliteReader::blockedSessions(std::size_t limit) const {
   if (limit < 1 || limit > kPageLooks) {
-    throw Error(Errc::invalidOption, "limit must be from 1 to 10000");
+    throw OptionError("limit", "is " + std::to_string(limit), "1 to 10000");
   }
   const MutexLock lock(body_->mutex);
   const Snapshot snapshot(body_->database.getHandle());

@@ -181,7 +181,7 @@ _ackbox() {
       forget) words='-h --help --json --prefix --busy-timeout --log --yes' ;;
       repair) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;
       init) words='-h --help --folder --port --json' ;;
-      serve) words='-h --help --config --listen --set --check-config' ;;
+      serve) words='-h --help --config --listen --set --check-config --fields' ;;
       health) words='-h --help --url --json --timeout' ;;
       backup) words='-h --help --json --prefix --busy-timeout --overwrite --no-verify' ;;
       restore) words='-h --help --json --prefix --busy-timeout --identity --dry-run' ;;

@@ -236,10 +236,11 @@ complete -c ackbox -n '__fish_seen_subcommand_from init' -l json -d 'Print the f
 complete -c ackbox -n __fish_use_subcommand -a serve -d 'Deliver the outbox'\''s messages, and serve it over HTTP to programs of any language, until SIGTERM'
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -F
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -l help -d 'Print this help'
-complete -c ackbox -n '__fish_seen_subcommand_from serve' -l config -d 'A configuration file, see docs/serve.md' -rF
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l config -d 'A configuration file; --fields lists what may be in it' -rF
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -l listen -d 'unix:PATH, or an address and a port (default 127.0.0.1:7070)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -l set -d 'Any field of the configuration: outbox.max_pending=5000' -x
 complete -c ackbox -n '__fish_seen_subcommand_from serve' -l check-config -d 'Only check the configuration, and say what is wrong with it'
+complete -c ackbox -n '__fish_seen_subcommand_from serve' -l fields -d 'Only list the fields of a configuration, with type, default, range and meaning'
 complete -c ackbox -n __fish_use_subcommand -a health -d 'Ask a running serve whether it is ready: exit status 0 if it is, 1 if it is not or does not answer'
 complete -c ackbox -n '__fish_seen_subcommand_from health' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from health' -l url -d 'http://address:port or unix:PATH (default http://127.0.0.1:7070)' -x

@@ -356,10 +356,11 @@ _ackbox() {
         '-h[Print this help]' \
         '--help[Print this help]' \
         ':FILE:_files' \
-        '--config[A configuration file, see docs/serve.md]:PATH:_files' \
+        '--config[A configuration file; --fields lists what may be in it]:PATH:_files' \
         '--listen[unix\:PATH, or an address and a port (default 127.0.0.1\:7070)]:ADDRESS:' \
         '--set[Any field of the configuration\: outbox.max_pending=5000]:FIELD=VALUE:' \
-        '--check-config[Only check the configuration, and say what is wrong with it]' ;;
+        '--check-config[Only check the configuration, and say what is wrong with it]' \
+        '--fields[Only list the fields of a configuration, with type, default, range and meaning]' ;;
     health)
       _arguments \
         '-h[Print this help]' \

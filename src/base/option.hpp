@@ -1,0 +1,72 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "ackbox/error.hpp"
+#include "base/duration.hpp"
+
+namespace ackbox {
+
+/// The place of a number among the options of a structure.
+using OptionSlot = std::variant<std::chrono::milliseconds*, std::uint32_t*, std::uint64_t*>;
+
+/// What a number counts. A duration counts milliseconds.
+enum class OptionUnit : std::uint8_t { count, bytes, duration };
+
+inline constexpr std::uint64_t kOptionMost = std::numeric_limits<std::uint64_t>::max();
+inline constexpr auto kDurationMost = static_cast<std::uint64_t>(kDurationMax.count());
+
+/// The range of an option that is a number, and what it means. Options are validated by such rows; the daemon's
+/// configuration is read by them, and its document is made of them.
+template <typename Options>
+struct Option {
+  /// Within the structure, such as `busyTimeout` or `deferred.framesMax`.
+  std::string_view field;
+  OptionSlot (*slot)(Options&);
+  OptionUnit unit;
+  std::uint64_t least;
+  std::uint64_t most;
+  std::string_view meaning;
+};
+
+/// Such as "4 MiB", "10m" or "256".
+[[nodiscard]] std::string optionText(std::uint64_t value, OptionUnit unit);
+/// Such as "1 to 256" or "at least 1ms".
+[[nodiscard]] std::string rangeText(std::uint64_t least, std::uint64_t most, OptionUnit unit);
+/// The number in the slot. A negative duration is one above every range.
+[[nodiscard]] std::uint64_t valueOf(const OptionSlot& slot);
+void setValue(const OptionSlot& slot, std::uint64_t value);
+
+/// Throws `OptionError` if the value is outside the range.
+void checkOption(const std::string& field, const OptionSlot& slot, OptionUnit unit, std::uint64_t least,
+                 std::uint64_t most);
+
+/// Throws `OptionError` for the first option of `rows` outside its range. `owner`: stands before the name of each
+/// field, such as `peers[0].`.
+template <typename Options>
+void checkOptions(std::span<const Option<Options>> rows, Options options, const std::string& owner = {}) {
+  for (const Option<Options>& row : rows) {
+    checkOption(owner + std::string(row.field), row.slot(options), row.unit, row.least, row.most);
+  }
+}
+
+/// The row of this field. One that is not there is a mistake in this program, and ends it.
+template <typename Options>
+const Option<Options>& optionNamed(std::span<const Option<Options>> rows, std::string_view field) {
+  const auto found = std::ranges::find(rows, field, &Option<Options>::field);
+  if (found == rows.end()) {
+    std::terminate();
+  }
+  return *found;
+}
+
+}  // namespace ackbox

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+
+#include "ackbox/inbound_options.hpp"
+#include "base/option.hpp"
+
+namespace ackbox::protocol {
+
+/// The numbers among the options, each with its range.
+[[nodiscard]] std::span<const Option<InboundOptions>> inboundOptionRows();
+
+/// Throws `OptionError` for the first option that cannot be used. The peers are looked at by themselves, see
+/// `manager::PeerRegistry`.
+void checkInboundOptions(const InboundOptions& options);
+
+}  // namespace ackbox::protocol
