@@ -5,6 +5,7 @@
 #include "cli/open.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/text.hpp"
+#include "sqlite/file_names.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -24,7 +25,7 @@ std::string obstacle(const std::filesystem::path& to, const Arguments& arguments
   if (users.any()) {
     return to.string() + ": is open in " + users.text() + "; choose another name";
   }
-  for (const char* ending : {"-wal", "-journal"}) {
+  for (const char* ending : sqlite::kLogEndings) {
     const std::string log = to.string() + ending;
     if (isThere(log)) {
       return log + ": is there, and would be taken for the copy's log; choose another name, or delete what is there";

@@ -16,6 +16,7 @@
 #include "cli/live_rows.hpp"
 #include "cli/open.hpp"
 #include "cli/text.hpp"
+#include "sqlite/file_names.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -190,8 +191,8 @@ private:
   }
 
   void lookAtLog() {
-    const std::optional<struct stat> log = statOf(text_ + "-wal");
-    if (statOf(text_ + "-journal")) {
+    const std::optional<struct stat> log = statOf(text_ + sqlite::kLogEnding);
+    if (statOf(text_ + sqlite::kJournalEnding)) {
       add("log", Weight::note, text_ + "-journal is there: another program has not ended a transaction",
           "leave it; the next opening undoes that transaction");
     }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -16,17 +17,17 @@
 
 #include "ackbox/error.hpp"
 #include "cli/file_users.hpp"
+#include "sqlite/file_names.hpp"
 
 namespace ackbox::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-// What SQLite would apply to whatever file has the name.
-constexpr std::array kLogs = {"-wal", "-journal"};
 // An empty file beside the name that a file gets, for as long as the file and its logs are moved one by one.
 constexpr const char* kMoving = "-moving";
-constexpr std::array kWithCompanions = {"", "-wal", "-journal", "-shm", "-ackbox-owners", kMoving};
+constexpr std::array kWithCompanions = {
+    "", sqlite::kLogEnding, sqlite::kJournalEnding, sqlite::kLogIndexEnding, "-ackbox-owners", kMoving};
 constexpr std::string_view kPartial = ".partial-";
 constexpr std::string_view kBefore = ".before-restore-";
 
@@ -145,7 +146,7 @@ fs::path moveAway(const fs::path& file, const fs::path& base) {
       failOn(aside, EEXIST);
     }
   }
-  for (const char* end : kCompanions) {
+  for (const char* end : sqlite::kCompanionEndings) {
     const std::string companion = file.string() + end;
     if (isSame(companion, aside.string() + end)) {
       // Left there, it would be the new file's.
@@ -174,7 +175,7 @@ fs::path leadTo(const fs::path& file, const fs::path& base) {
   }
   std::vector<std::string> made = {aside.string()};
   int error = 0;
-  for (const char* end : kLogs) {
+  for (const char* end : sqlite::kLogEndings) {
     const std::string log = file.string() + end;
     if (error == 0 && isThere(log)) {
       error = link(log.c_str(), (aside.string() + end).c_str()) == 0 ? 0 : errno;
@@ -281,14 +282,14 @@ fs::path PartialFile::placeKeeping(const fs::path& base) {
     aside = leadTo(place_, base);
   }
   if (aside.empty()) {
-    const bool isAny = isThere(place_) || std::any_of(kCompanions.begin(), kCompanions.end(), [this](const char* end) {
+    const bool isAny = isThere(place_) || std::ranges::any_of(sqlite::kCompanionEndings, [this](const char* end) {
                          return isThere(place_.string() + end);
                        });
     aside = isAny ? moveAway(place_, base) : fs::path();
     place(false);
     return aside;
   }
-  for (const char* end : kLogs) {
+  for (const char* end : sqlite::kLogEndings) {
     const std::string log = place_.string() + end;
     if (isSame(log, aside.string() + end)) {
       if (unlink(log.c_str()) != 0) {
@@ -299,7 +300,8 @@ fs::path PartialFile::placeKeeping(const fs::path& base) {
     }
   }
   // It is made anew from the log.
-  if (const std::string index = place_.string() + "-shm"; unlink(index.c_str()) != 0 && errno != ENOENT) {
+  if (const std::string index = place_.string() + sqlite::kLogIndexEnding;
+      unlink(index.c_str()) != 0 && errno != ENOENT) {
     failOn(index, errno);
   }
   syncFolderOf(place_);
@@ -338,7 +340,7 @@ std::string whyCompanion(const fs::path& path) {
 std::string whyNotRegularBeside(const fs::path& file) {
   std::error_code absent;
   const fs::path real = fs::weakly_canonical(file, absent);
-  for (const char* end : kCompanions) {
+  for (const char* end : sqlite::kCompanionEndings) {
     if (const std::string why = whyNotRegular((absent ? file : real).string() + end); !why.empty()) {
       return why + ": delete it, or move it away";
     }
@@ -376,7 +378,7 @@ std::string howToPutBack(const fs::path& file) {
     return {};
   }
   std::string commands;
-  for (const char* end : {"-wal", "-journal", ""}) {
+  for (const char* end : {sqlite::kLogEnding, sqlite::kJournalEnding, ""}) {
     if (const std::string kept = newest.string() + end; isThere(kept)) {
       commands += (commands.empty() ? "mv -n " : " && mv -n ") + kept + " " + file.string() + end;
     }

@@ -1,13 +1,9 @@
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <string>
 
 namespace ackbox::cli {
-
-/// What stands beside `file` under names of its own: SQLite's logs and the log's index.
-inline constexpr std::array<const char*, 3> kCompanions = {"-wal", "-journal", "-shm"};
 
 /// A copy of an outbox that is being made beside the place where it shall be, and is deleted unless it was placed.
 class PartialFile {

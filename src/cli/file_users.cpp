@@ -9,14 +9,12 @@
 #include <fstream>
 
 #include "ackbox/options.hpp"
+#include "sqlite/file_names.hpp"
 
 namespace ackbox::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Each connection in WAL mode holds this byte of the log's index while it lives. Source: SQLite's os_unix.c.
-constexpr off_t kIndexLifeByte = 128;
 
 struct FileId {
   dev_t device = 0;
@@ -27,7 +25,7 @@ struct FileId {
 
 std::vector<FileId> idsOf(const fs::path& file) {
   std::vector<FileId> ids;
-  for (const char* end : {"", "-wal", "-shm"}) {
+  for (const char* end : {"", sqlite::kLogEnding, sqlite::kLogIndexEnding}) {
     struct stat found {};
     if (stat((file.string() + end).c_str(), &found) == 0) {
       ids.push_back({found.st_dev, found.st_ino});
@@ -97,7 +95,8 @@ FileUsers usersOf(const fs::path& file, const fs::path& sidecar) {
             [](const FileUser& left, const FileUser& right) { return left.pid < right.pid; });
   // Not where a process was found: if that is this one, closing a descriptor would drop SQLite's locks.
   users.isLocked =
-      users.processes.empty() && (isLocked(file.string() + "-shm", kIndexLifeByte, 1) || isLocked(sidecar, 0, 0));
+      users.processes.empty() &&
+      (isLocked(file.string() + sqlite::kLogIndexEnding, sqlite::kIndexLifeByte, 1) || isLocked(sidecar, 0, 0));
   return users;
 }
 

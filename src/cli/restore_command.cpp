@@ -11,6 +11,7 @@
 #include "cli/open.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/text.hpp"
+#include "sqlite/file_names.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -98,7 +99,7 @@ Plan planOf(const Console& console, const Arguments& arguments, const OutboxRead
   plan.base = plan.file.string() + ".before-restore-" + stampOf(console.now());
   plan.aside = interruptedRestoreOf(plan.file);
   const auto isLeft = [&](const char* end) { return isThere(plan.file.string() + end); };
-  if (plan.aside.empty() && (plan.hasFile || std::any_of(kCompanions.begin(), kCompanions.end(), isLeft))) {
+  if (plan.aside.empty() && (plan.hasFile || std::ranges::any_of(sqlite::kCompanionEndings, isLeft))) {
     plan.aside = freeNameFor(plan.base);
   }
   return plan;
@@ -250,7 +251,7 @@ int restore(Console& console, const Arguments& arguments) {
                                        "; nothing was changed: ackbox verify FILE shows them, ackbox repair FILE "
                                        "mends what can be mended");
   }
-  if (std::error_code absent; fs::exists(partial.path().string() + "-wal", absent)) {
+  if (std::error_code absent; fs::exists(partial.path().string() + sqlite::kLogEnding, absent)) {
     throw Error(Errc::ioError, partial.path().string() + ": its log could not be folded in; nothing was changed");
   }
   const bool isOwned = makeLike(partial.path(), isThere(plan.file) ? plan.file : plan.backup);

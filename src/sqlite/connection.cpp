@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "sqlite/file_names.hpp"
 #include "sqlite/wal/log_check.hpp"
 #include "sqlite/wal/log_rewrite.hpp"
 #include "sqlite/work_limit.hpp"
@@ -60,7 +61,7 @@ void distrust(sqlite3* connection, const std::filesystem::path& file, bool isTru
   sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0);
   std::error_code unknown;
   const std::uintmax_t bytes = std::filesystem::file_size(file, unknown);
-  const std::uintmax_t log = std::filesystem::file_size(file.string() + "-wal", unknown);
+  const std::uintmax_t log = std::filesystem::file_size(file.string() + kLogEnding, unknown);
   limitWork(connection, workOn((bytes == std::uintmax_t(-1) ? 0 : bytes) + (log == std::uintmax_t(-1) ? 0 : log)));
 }
 
@@ -68,7 +69,7 @@ void distrust(sqlite3* connection, const std::filesystem::path& file, bool isTru
 void requireRegular(const std::filesystem::path& file) {
   std::error_code absent;
   const std::filesystem::path real = std::filesystem::weakly_canonical(file, absent);
-  for (const char* end : {"", "-wal", "-journal", "-shm"}) {
+  for (const char* end : {"", kLogEnding, kJournalEnding, kLogIndexEnding}) {
     const std::string path = (absent ? file : real).string() + end;
     struct stat found {};
     if (stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) {
@@ -83,7 +84,7 @@ void requireRegular(const std::filesystem::path& file) {
 void refuseLoneLog(const std::filesystem::path& file) {
   std::error_code absent;
   const std::filesystem::path real = std::filesystem::weakly_canonical(file, absent);
-  for (const char* end : {"-wal", "-journal"}) {
+  for (const char* end : kLogEndings) {
     const std::string log = (absent ? file : real).string() + end;
     struct stat found {};
     if (stat(log.c_str(), &found) != 0 || found.st_size == 0) {
@@ -91,7 +92,7 @@ void refuseLoneLog(const std::filesystem::path& file) {
     }
     const bool isThere = stat(file.c_str(), &found) == 0;
     // SQLite writes the first page of a file before a log of this kind, and after a journal.
-    const bool isEmptied = isThere && found.st_size == 0 && std::string_view(end) == "-wal";
+    const bool isEmptied = isThere && found.st_size == 0 && std::string_view(end) == kLogEnding;
     if (!isThere || isEmptied) {
       throw Error(Errc::cannotOpen,
                   file.string() + (isThere ? " is empty" : " is not there") + ", but its log is, and what stands in " +
@@ -145,7 +146,7 @@ Connection::Connection(const std::filesystem::path& file, const OutboxOptions& o
   }
   // Where this opening fails, a log that another process left is not folded in: what it holds may not be synced.
   std::error_code absent;
-  const std::uintmax_t logSize = std::filesystem::file_size(file.string() + "-wal", absent);
+  const std::uintmax_t logSize = std::filesystem::file_size(file.string() + kLogEnding, absent);
   setFoldsAtClose(absent || logSize == 0);
   inspect(handle());
   enterWalMode(options);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "sqlite/connection.hpp"
+#include "sqlite/file_names.hpp"
 
 namespace ackbox::sqlite {
 namespace {
@@ -43,7 +44,7 @@ SQLite::Database openToRead(const std::filesystem::path& file, const OutboxOptio
 
 bool hasLog(const std::filesystem::path& file) {
   std::error_code absent;
-  const std::uintmax_t bytes = std::filesystem::file_size(file.string() + "-wal", absent);
+  const std::uintmax_t bytes = std::filesystem::file_size(file.string() + kLogEnding, absent);
   return !absent && bytes != 0;
 }
 

@@ -257,13 +257,7 @@ public:
       });
       return;
     }
-    std::string delivery = "dlv_" + hexadecimal(options_->random->next()) + hexadecimal(options_->random->next());
-    protocol::EncodedRequest encoded = peer.profile == PeerProfile::cloudeventsBinary
-                                           ? protocol::encodeBinaryRequest(request, delivery)
-                                           : protocol::encodeRequest(request, delivery);
-    if (peer.profile == PeerProfile::webhook) {
-      encoded.contentType = protocol::kMediaTypeJson;
-    }
+    protocol::EncodedRequest encoded = encodedFor(peer.profile, request);
     transport::HttpPost post;
     post.url = *std::move(parsed.url);
     post.tls = std::move(encryption);
@@ -380,6 +374,18 @@ private:
     const bool isShared =
         std::ranges::all_of(request.frames, [&hop](const OutboundFrame& frame) { return frame.traceparent == hop; });
     return isShared ? hop : std::string();
+  }
+
+  /// The request in the form that the peer understands.
+  [[nodiscard]] protocol::EncodedRequest encodedFor(PeerProfile profile, const SendRequest& request) {
+    const std::string delivery = "dlv_" + hexadecimal(options_->random->next()) + hexadecimal(options_->random->next());
+    protocol::EncodedRequest encoded = profile == PeerProfile::cloudeventsBinary
+                                           ? protocol::encodeBinaryRequest(request, delivery)
+                                           : protocol::encodeRequest(request, delivery);
+    if (profile == PeerProfile::webhook) {
+      encoded.contentType = protocol::kMediaTypeJson;
+    }
+    return encoded;
   }
 
   // A signature covers the id, the timestamp of this attempt and the body.

@@ -1,5 +1,7 @@
 #include "sqlite/wal/scratch_disk.hpp"
 
+#include "sqlite/file_names.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -22,7 +24,7 @@ bool isKept(const char* path) {
 }
 
 std::size_t fileAt(const char* path) {
-  return path != nullptr && std::string_view(path).ends_with("-wal") ? 1 : 0;
+  return path != nullptr && std::string_view(path).ends_with(kLogEnding) ? 1 : 0;
 }
 
 }  // namespace
