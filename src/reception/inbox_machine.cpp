@@ -144,11 +144,7 @@ void InboxMachine::headEnded(QueueNumber number) {
   const auto place = queues_.find(number);
   delivery::check(place != queues_.end() && place->second.state == State::taken, "a frame that ends was taken");
   Queue& queue = place->second;
-  Types::value_type* const type = queue.head().type;
-  if (--type->second.count == 0) {
-    types_.erase(types_.find(type->first));
-  }
-  --frames_;
+  forget(queue.head());
   ++queue.first;
   if (queue.first == queue.frames.size()) {
     erase(place);
@@ -159,6 +155,48 @@ void InboxMachine::headEnded(QueueNumber number) {
     queue.first = 0;
   }
   makeReady(number, queue);
+}
+
+void InboxMachine::forget(const Frame& frame) {
+  if (--frame.type->second.count == 0) {
+    types_.erase(types_.find(frame.type->first));
+  }
+  --frames_;
+}
+
+void InboxMachine::gone(const QueuedFrame& frame) {
+  const auto place = queues_.find(frame.queue);
+  if (place == queues_.end()) {
+    return;
+  }
+  Queue& queue = place->second;
+  const auto head = queue.frames.begin() + static_cast<std::ptrdiff_t>(queue.first);
+  const auto found = std::find_if(queue.state == State::taken ? head + 1 : head, queue.frames.end(),
+                                  [&](const Frame& one) { return one.key == frame.key; });
+  if (found == queue.frames.end()) {
+    return;
+  }
+  const bool isHead = found == head;
+  forget(*found);
+  queue.frames.erase(found);
+  if (queue.first == queue.frames.size()) {
+    erase(place);
+  } else if (isHead) {
+    makeReady(frame.queue, queue);
+  }
+}
+
+std::vector<QueuedFrame> InboxMachine::untaken() const {
+  std::vector<QueuedFrame> found;
+  for (const auto& [number, queue] : queues_) {
+    const std::size_t first = queue.first + (queue.state == State::taken ? 1 : 0);
+    for (std::size_t index = first; index < queue.frames.size(); ++index) {
+      if (pools_[queue.frames[index].type->second.pool].limits.isOnDemand) {
+        found.push_back({number, queue.frames[index].key});
+      }
+    }
+  }
+  return found;
 }
 
 void InboxMachine::erase(std::unordered_map<QueueNumber, Queue>::iterator place) {

@@ -49,6 +49,8 @@ public:
   void headWaits(QueueNumber queue, SteadyTime until);
   /// The first frame, which was taken, is ready again, behind what is ready.
   void headReady(QueueNumber queue);
+  /// A frame that was not taken has left the inbox. Nothing happens for one that is taken by now, or has ended.
+  void gone(const QueuedFrame& frame);
   /// What waits until `now` or earlier is ready.
   void timePassed(SteadyTime now);
   /// All that waits is ready.
@@ -62,6 +64,8 @@ public:
   /// Up to `limit` first frames of pools on demand that are not taken and that `isOver`, by the instant of their
   /// acceptance, holds for. Elsewhere a frame is worked on at least once.
   [[nodiscard]] std::vector<Turn> takeOverdue(const std::function<bool(WallTime)>& isOver, std::size_t limit);
+  /// The frames of pools on demand that are not taken: nothing else finds out that one of them has left the inbox.
+  [[nodiscard]] std::vector<QueuedFrame> untaken() const;
   /// Whether a frame of the pool, which is on demand, is ready and no wish is for it.
   [[nodiscard]] bool hasUnwanted(std::size_t pool);
   /// Up to `limit` types of such frames.
@@ -142,6 +146,7 @@ private:
   [[nodiscard]] std::optional<TurnQueue::Entry> popCurrent(TurnQueue& turns) const;
   /// Wishes have changed.
   void sortAnew(Pool& pool);
+  void forget(const Frame& frame);
   void erase(std::unordered_map<QueueNumber, Queue>::iterator place);
 
   std::vector<Pool> pools_;

@@ -43,6 +43,12 @@ using FrameKey = std::int64_t;
 using SenderNumber = std::uint64_t;
 using QueueNumber = std::uint64_t;
 
+/// A frame in its queue.
+struct QueuedFrame {
+  QueueNumber queue = 0;
+  FrameKey key = 0;
+};
+
 /// A frame that waits in the inbox. The texts are valid during the call.
 struct Arrival {
   FrameKey key = 0;

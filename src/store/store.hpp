@@ -186,6 +186,8 @@ public:
   /// Up to `limit` rows that the looks up to `after` did not return. Rows that were committed later than rows with
   /// greater keys are among them.
   [[nodiscard]] virtual NewInboxRows rowsAfter(const InboxCursor& after, std::size_t limit) = 0;
+  /// Those of `keys` that are rows of the inbox no more, by their size.
+  [[nodiscard]] virtual std::vector<InboxKey> missing(std::span<const InboxKey> keys) = 0;
   /// Claims rows for this store; each is named once. Returns an answer for each, in their order. `waitMax`: no row was
   /// made to wait longer; what is due later than that was written by a clock that has been set back since, and is due.
   [[nodiscard]] virtual std::vector<InboxClaim> claim(std::span<const InboxKey> keys,

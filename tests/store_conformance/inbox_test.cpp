@@ -46,6 +46,29 @@ TEST_CASE("P3: a frame comes out of the inbox as it went in, and the gauge follo
   CHECK(world.problems() == "");
 }
 
+TEST_CASE("P12: what has left the inbox is missing, and what is claimed is not") {
+  World world;
+  const auto store = world.open();
+  const auto other = world.open();
+  std::vector<store::InboxKey> keys;
+  for (std::uint64_t sequence = 1; sequence <= 4; ++sequence) {
+    keys.push_back(acceptFrame(*store, inboundFrame(sequence, std::to_string(sequence))));
+  }
+  REQUIRE(claimRow(*store, keys[0]).kind == Kind::taken);
+  FrameResult term;
+  term.outcome = Outcome::term;
+  term.code = "discarded";
+  for (const store::InboxKey key : {keys[3], keys[1]}) {
+    REQUIRE(
+        inTransaction(*other, [&] { return other->inbox().discard(key, term, std::chrono::hours(1)); }).receipt.done());
+  }
+  const auto missing = [&](const std::vector<store::InboxKey>& asked) {
+    return inTransaction(*store, [&] { return store->inbox().missing(asked); });
+  };
+  CHECK(missing({keys[3], keys[2], keys[1], keys[0]}) == std::vector<store::InboxKey>{keys[1], keys[3]});
+  CHECK(missing({}).empty());
+}
+
 TEST_CASE("P4: rows of a session share a queue; a frame outside any session has its own") {
   World world;
   const auto store = world.open();

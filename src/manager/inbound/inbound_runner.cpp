@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <iterator>
+#include <memory>
 #include <utility>
 
 #include "manager/facade/jobs.hpp"
@@ -160,7 +162,9 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
   if (!error && std::exchange(operatorChanges_, found.operatorChanges) != found.operatorChanges) {
     // An operator may have ended their backoff, or taken their rows away. Which claims find out.
     machine_.endWaits();
+    mayHaveGone_ = true;
   }
+  lookForGone(todo);
   // A transaction that failed is looked through again: its rows would be here twice.
   if (!error) {
     seen_ = std::move(found.inbox.next);
@@ -180,6 +184,50 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
   if (!error && (pollAgain_ || found.inbox.rows.size() == kRowsPerPoll)) {
     poll(todo);
   }
+}
+
+void InboundRunner::lookForGone(Todo& todo) {
+  if (!mayHaveGone_ || goneUnderWay_ || closing_) {
+    return;
+  }
+  mayHaveGone_ = false;
+  goneUnderWay_ = true;
+  askForGone(machine_.untaken(), todo);
+}
+
+void InboundRunner::askForGone(std::vector<reception::QueuedFrame> frames, Todo& todo) {
+  const std::size_t part = std::min(frames.size(), kRowsPerPoll);
+  const auto first = frames.end() - static_cast<std::ptrdiff_t>(part);
+  const auto asked = std::make_shared<const std::vector<reception::QueuedFrame>>(first, frames.end());
+  frames.erase(first, frames.end());
+  ++jobs_;
+  todo.emplace_back([self = shared_from_this(), asked, rest = std::move(frames)] {
+    commitDetached(
+        self->core_->writer(), false,
+        [asked](store::Store& store) {
+          std::vector<store::InboxKey> keys;
+          std::ranges::transform(*asked, std::back_inserter(keys), &reception::QueuedFrame::key);
+          return store.inbox().missing(keys);
+        },
+        [self, asked, rest](const std::error_code& error, const std::vector<store::InboxKey>& missing) {
+          self->act([&](Todo& later) {
+            self->mutex_.assertHeld();
+            --self->jobs_;
+            for (const reception::QueuedFrame& frame : *asked) {
+              if (std::ranges::binary_search(missing, frame.key)) {
+                self->machine_.gone(frame);
+              }
+            }
+            if (error || rest.empty() || self->closing_) {
+              // What failed is asked at the next look at the file.
+              self->mayHaveGone_ = self->mayHaveGone_ || error;
+              self->goneUnderWay_ = false;
+            } else {
+              self->askForGone(rest, later);
+            }
+          });
+        });
+  });
 }
 
 void InboundRunner::onWake() {

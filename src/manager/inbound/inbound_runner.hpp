@@ -164,6 +164,10 @@ private:
 
   void poll(Todo& todo) ACKBOX_REQUIRES(mutex_);
   void polled(const std::error_code& error, Found found, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  /// An operator may have taken frames away that nobody wishes for, so that no claim would find it out.
+  void lookForGone(Todo& todo) ACKBOX_REQUIRES(mutex_);
+  /// Looks for these, some in a commit.
+  void askForGone(std::vector<reception::QueuedFrame> frames, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void takeWishes() ACKBOX_REQUIRES(mutex_);
   void noteUnwanted(Todo& todo) ACKBOX_REQUIRES(mutex_);
   /// The frames whose turn it is, and those that have waited for a consumer beyond their horizon.
@@ -243,6 +247,9 @@ private:
   // the rows.
   bool isCaughtUp_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool claimUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
+  // An operator has changed the inbox since it was last asked which frames have left it.
+  bool mayHaveGone_ ACKBOX_GUARDED_BY(mutex_) = false;
+  bool goneUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool closing_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool closed_ ACKBOX_GUARDED_BY(mutex_) = false;
 };

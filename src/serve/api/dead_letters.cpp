@@ -2,7 +2,7 @@
 // the background and can say before what they would change.
 
 #include <chrono>
-#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -12,9 +12,8 @@
 
 #include "ackbox/dead_letters.hpp"
 #include "base/duration.hpp"
-#include "json/line.hpp"
-#include "protocol/wire.hpp"
 #include "records/message.hpp"
+#include "serve/api/bulk_request.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/page.hpp"
 #include "serve/api/service.hpp"
@@ -24,13 +23,6 @@ namespace ackbox::serve {
 namespace {
 
 constexpr std::size_t kIdsMost = 1'000;
-constexpr std::size_t kCountPage = 1'000;
-// A preview that looks further would keep a thread, and other readers, for seconds.
-constexpr std::size_t kLooksMost = 50'000;
-constexpr std::size_t kSample = 10;
-// Most changes end within it, and then one request is enough.
-constexpr std::chrono::seconds kPatience{5};
-constexpr std::chrono::seconds kPatienceMost{30};
 
 /// Which dead letters a change is for: those with one of `ids`, or those that `filter` chooses.
 struct Choice {
@@ -49,13 +41,6 @@ struct ChangeKind {
 
 constexpr ChangeKind kRetry{"dead-letters:retry", &OutboxOperator::retry, &OutboxOperator::retryFailed};
 constexpr ChangeKind kDiscard{"dead-letters:discard", &OutboxOperator::discard, &OutboxOperator::discardFailed};
-
-std::string textMember(const std::string& name, const nlohmann::json& value) {
-  if (!value.is_string()) {
-    throw InvalidRequest(name + " must be a string");
-  }
-  return value.get<std::string>();
-}
 
 std::vector<std::string> idsOf(const nlohmann::json& value) {
   if (!value.is_array() || value.empty() || value.size() > kIdsMost) {
@@ -82,10 +67,7 @@ std::chrono::milliseconds ageOf(const nlohmann::json& value) {
 }
 
 Choice readChoice(const std::string& body) {
-  const nlohmann::json document = nlohmann::json::parse(body, nullptr, false);
-  if (!document.is_object()) {
-    throw InvalidRequest("the body must be a JSON object: a filter, or ids, or {\"all\":true}");
-  }
+  const nlohmann::json document = choiceIn(body, "ids");
   Choice choice;
   bool isAll = false;
   std::size_t restrictions = 0;
@@ -106,10 +88,7 @@ Choice readChoice(const std::string& body) {
     } else if (name == "older_than") {
       choice.filter.olderThan = ageOf(value);
     } else if (name == "all") {
-      if (!value.is_boolean()) {
-        throw InvalidRequest("all must be true or false");
-      }
-      isAll = value.get<bool>();
+      isAll = flagMember(name, value);
       --restrictions;
     } else {
       throw InvalidRequest("there is no member '" + name + "'; see openapi.json");
@@ -118,17 +97,17 @@ Choice readChoice(const std::string& body) {
   if ((restrictions == 0) != isAll || (!choice.ids.empty() && restrictions > 1)) {
     throw InvalidRequest("say ids, or a filter, or {\"all\":true}; no two of them");
   }
-  choice.text = document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  choice.text = auditText(document);
   return choice;
 }
 
 /// How many would be changed, and the first of them.
 Response preview(const OutboxReader& reader, const Choice& choice) {
   std::uint64_t count = 0;
-  std::string sample;
+  std::vector<std::string> sample;
   const auto add = [&](const MessageInfo& message) {
-    if (count++ < kSample) {
-      sample += (sample.empty() ? "" : ",") + records::lineOf(message).text();
+    if (count++ < kPreviewSample) {
+      sample.push_back(records::lineOf(message).text());
     }
   };
   std::int64_t after = 0;
@@ -141,16 +120,15 @@ Response preview(const OutboxReader& reader, const Choice& choice) {
   }
   if (choice.ids.empty()) {
     do {
-      const DeadLetterPage page = reader.deadLetters(choice.filter, kCountPage, after);
+      const DeadLetterPage page = reader.deadLetters(choice.filter, kPreviewPage, after);
       for (const MessageInfo& message : page.messages) {
         add(message);
       }
       after = page.next;
       looked += page.looked;
-    } while (after != 0 && looked < kLooksMost);
+    } while (after != 0 && looked < kPreviewLooksMost);
   }
-  return jsonAnswer(
-      200, json::Line().add("count", count).add("is_complete", after == 0).raw("sample", "[" + sample + "]").text());
+  return previewAnswer(count, after == 0, sample);
 }
 
 /// Adds to `changed` what is done, also before a throw; of a filter's slices before one, the count is not known.
@@ -163,68 +141,15 @@ void makeChange(OutboxOperator& changes, const ChangeKind& kind, const Choice& c
   }
 }
 
-std::string_view stateName(BulkChange::State state) {
-  switch (state) {
-    case BulkChange::State::running:
-      return "running";
-    case BulkChange::State::done:
-      return "done";
-    case BulkChange::State::failed:
-      return "failed";
-  }
-  return {};
-}
-
-std::string textOf(const BulkChange& change) {
-  return json::Line()
-      .add("id", change.id)
-      .add("operation", change.what)
-      .add("state", stateName(change.state))
-      .add("changed", change.changed)
-      .add("error", change.error)
-      .text();
-}
-
-Response answerOf(const BulkChange& change) {
-  Response response = jsonAnswer(change.state == BulkChange::State::done ? 200 : 202, textOf(change));
-  if (change.state == BulkChange::State::failed) {
-    return problemAnswer(500, "The change failed", change.error);
-  }
-  response.headers.emplace_back("Location", "/v1/operations/" + std::to_string(change.id));
-  return response;
-}
-
 void changeDeadLetters(Service& service, Request&& request, Respond&& respond, const ChangeKind& kind) {
-  const bool isPreview = request.query.flag("dry_run");
-  const std::chrono::milliseconds patience = request.query.duration("wait").value_or(kPatience);
-  request.query.finish();
-  if (patience > kPatienceMost) {
-    throw InvalidRequest("wait must be at most 30s");
-  }
-  Choice choice = readChoice(request.body);
-  if (isPreview) {
-    service.workers().answer([&service, choice = std::move(choice)] { return preview(service.reader(), choice); },
-                             std::move(respond));
-    return;
-  }
-  if (!service.bulkChanges().hasRoom()) {
-    respond(protocol::unavailable(false, "Too many changes have not ended yet."));
-    return;
-  }
-  service.bulkChanges().begin(
-      std::string(kind.name),
-      [&service, &kind, choice = std::move(choice), caller = std::move(request.caller)] {
-        std::uint64_t changed = 0;
-        try {
-          makeChange(service.changes(), kind, choice, changed);
-        } catch (...) {
-          service.audit().record(caller, kind.name, choice.text, changed);
-          throw;
-        }
-        service.audit().record(caller, kind.name, choice.text, changed);
-        return changed;
-      },
-      patience, [respond = std::move(respond)](const BulkChange& change) { respond(answerOf(change)); });
+  const BulkWish wish = takeBulkWish(request.query);
+  const auto choice = std::make_shared<const Choice>(readChoice(request.body));
+  answerBulk(service, std::move(request), std::move(respond), wish,
+             {.name = kind.name,
+              .choice = choice->text,
+              .preview = [&service, choice] { return preview(service.reader(), *choice); },
+              .change = [&service, &kind,
+                         choice](std::uint64_t& changed) { makeChange(service.changes(), kind, *choice, changed); }});
 }
 
 }  // namespace
@@ -257,16 +182,6 @@ void retryDeadLetters(Service& service, Request&& request, Respond&& respond) {
 
 void discardDeadLetters(Service& service, Request&& request, Respond&& respond) {
   changeDeadLetters(service, std::move(request), std::move(respond), kDiscard);
-}
-
-void showBulkChange(Service& service, Request&& request, Respond&& respond) {
-  request.query.finish();
-  const std::string& text = request.path.front();
-  const bool isNumber = !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == std::string::npos;
-  const std::optional<BulkChange> change =
-      isNumber ? service.bulkChanges().find(std::stoull(text)) : std::optional<BulkChange>();
-  std::move(respond)(change ? jsonAnswer(200, textOf(*change))
-                            : problemAnswer(404, "Not found", "There was no change with this id, or it is forgotten."));
 }
 
 }  // namespace ackbox::serve

@@ -19,21 +19,7 @@
 #include "serve/http/answer.hpp"
 
 namespace ackbox::serve {
-namespace {
-
-std::optional<InboxState> takeInboxState(Query& query) {
-  const std::optional<std::string> name = query.text("state");
-  if (!name) {
-    return std::nullopt;
-  }
-  const std::optional<InboxState> state = records::liveInboxStateOf(*name);
-  if (!state) {
-    throw InvalidRequest("state must be waiting, unattended, behind, running or backoff");
-  }
-  return state;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 // The manager's own figures, which know the latencies of this process.
 std::string readFigures(Service& service) {
@@ -82,30 +68,6 @@ void listSessions(Service& service, Request&& request, Respond&& respond) {
           items.push_back(records::lineOf(session).text());
         }
         return pageAnswer("sessions", items, page.next);
-      },
-      std::move(respond));
-}
-
-void listInbox(Service& service, Request&& request, Respond&& respond) {
-  InboxFilter filter;
-  filter.state = takeInboxState(request.query);
-  filter.source = request.query.text("source");
-  filter.session = request.query.text("session");
-  const PageWish wish = takePage(request.query);
-  request.query.finish();
-  service.workers().answer(
-      [&service, filter = std::move(filter), wish, waits = service.frameWaits()] {
-        InboxPage page = service.reader().inbox(filter, wish.limit, wish.after);
-        std::vector<std::string> items;
-        for (InboxInfo& frame : page.frames) {
-          waits.complete(frame);
-          json::Line line = records::lineOf(frame);
-          if (const std::string_view holder = waits.holderOf(frame); !holder.empty()) {
-            line.add("in_hand_of", holder);
-          }
-          items.push_back(line.text());
-        }
-        return pageAnswer("frames", items, page.next);
       },
       std::move(respond));
 }

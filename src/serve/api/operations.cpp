@@ -26,6 +26,8 @@ constexpr std::array kOperations = std::to_array<Operation>({
     {"GET", "/v1/inbox", kRead, 0, listInbox},
     {"GET", "/v1/inbox/stream", kReceive, 0, nullptr, streamInbox},
     {"POST", "/v1/inbox/settle", kReceive, kSettlementsBytesMax, settleInbox},
+    {"POST", "/v1/inbox:retry", kOperate, kFilterBytesMax, retryInbox},
+    {"POST", "/v1/inbox:discard", kOperate, kFilterBytesMax, discardInbox},
     {"GET", "/v1/dead-letters", kRead, 0, listDeadLetters},
     {"POST", "/v1/dead-letters:retry", kOperate, kFilterBytesMax, retryDeadLetters},
     {"POST", "/v1/dead-letters:discard", kOperate, kFilterBytesMax, discardDeadLetters},

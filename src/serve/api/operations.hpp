@@ -23,7 +23,11 @@ void showMessage(Service& service, Request&& request, Respond&& respond);
 void showStats(Service& service, Request&& request, Respond&& respond);
 void listPeers(Service& service, Request&& request, Respond&& respond);
 void listSessions(Service& service, Request&& request, Respond&& respond);
+
+// inbox.cpp
 void listInbox(Service& service, Request&& request, Respond&& respond);
+void retryInbox(Service& service, Request&& request, Respond&& respond);
+void discardInbox(Service& service, Request&& request, Respond&& respond);
 
 // inbox_stream.cpp
 void streamInbox(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
@@ -34,6 +38,8 @@ void settleInbox(Service& service, Request&& request, Respond&& respond);
 void listDeadLetters(Service& service, Request&& request, Respond&& respond);
 void retryDeadLetters(Service& service, Request&& request, Respond&& respond);
 void discardDeadLetters(Service& service, Request&& request, Respond&& respond);
+
+// bulk_request.cpp
 void showBulkChange(Service& service, Request&& request, Respond&& respond);
 
 // holds.cpp

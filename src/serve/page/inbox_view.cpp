@@ -1,5 +1,6 @@
 
 #include "cli/text.hpp"
+#include "json/line.hpp"
 #include "records/inbox_frame.hpp"
 #include "serve/page/views.hpp"
 
@@ -14,6 +15,17 @@ std::string standingOf(const InboxInfo& frame, const FrameWaits& waits) {
                                  : frame.lastError;
 }
 
+/// Of a frame that no application has in hand.
+Html actionsFor(const View& view, const InboxInfo& frame) {
+  if (frame.state == InboxState::running) {
+    return {};
+  }
+  const std::string choice =
+      R"({"frames":[)" + json::Line().add("source", frame.source).add("message_id", frame.messageId).text() + "]}";
+  Html html = inboxAction(view, "retry", choice);
+  return html.add(inboxAction(view, "discard", choice));
+}
+
 }  // namespace
 
 Html inboxView(const View& view, const InboxList& list) {
@@ -26,7 +38,8 @@ Html inboxView(const View& view, const InboxList& list) {
   } else {
     html.raw("<p class=\"lead\"><strong>").number(list.waiting).text(list.waiting == 1 ? " frame" : " frames");
     html.raw("</strong> received and not done yet, the oldest first.</p>\n");
-    CardTable table("Inbound frames", {"Frame", "State", "Sender and session", "Accepted", "#Runs", "Why"}, true);
+    CardTable table("Inbound frames", {"Frame", "State", "Sender and session", "Accepted", "#Runs", "Why", "Actions"},
+                    true);
     for (InboxInfo frame : list.page.frames) {
       list.waits.complete(frame);
       Html session;
@@ -43,7 +56,8 @@ Html inboxView(const View& view, const InboxList& list) {
           .cell(breakable(frame.source).add(beneath(session)))
           .cell(ago(view.now, frame.acceptedAt))
           .number(frame.startCount)
-          .cell(errorText(standingOf(frame, list.waits)));
+          .cell(errorText(standingOf(frame, list.waits)))
+          .cell(actionsFor(view, frame));
     }
     html.add(table.html());
   }

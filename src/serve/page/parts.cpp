@@ -184,6 +184,15 @@ Html bulkAction(const View& view, std::string_view verb, std::string_view subjec
   return html.raw("…</button>");
 }
 
+Html inboxAction(const View& view, std::string_view verb, const std::string& choice) {
+  Html html;
+  if (!view.mayOperate()) {
+    return html;
+  }
+  html.raw("<button type=\"button\" class=\"act\" data-inbox=\"").text(verb).raw("\" data-filter=\"").text(choice);
+  return html.raw("\">").text(verb == "retry" ? "Run now" : "Give up…").raw("</button>");
+}
+
 Html pager(const View& view, const std::string& target, std::int64_t next, bool isFirst) {
   Html html;
   if (next == 0 && isFirst) {

@@ -72,6 +72,8 @@ struct View {
 /// A button that shows what a change of dead letters would be for, and then makes it. `filter` is JSON.
 [[nodiscard]] Html bulkAction(const View& view, std::string_view verb, std::string_view subject,
                               const std::string& filter);
+/// The same for received frames: `choice` is JSON as `POST /v1/inbox:retry` takes it.
+[[nodiscard]] Html inboxAction(const View& view, std::string_view verb, const std::string& choice);
 
 /// The way to the next page; `target` ends with `after=`. 0: this was the last.
 [[nodiscard]] Html pager(const View& view, const std::string& target, std::int64_t next, bool isFirst);

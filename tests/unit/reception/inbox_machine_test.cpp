@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -301,6 +302,32 @@ TEST_CASE("a frame that was waiting when its age ended is not ready once more at
   CHECK(stage.take().empty());
   stage.machine.headReady(turn.queue);
   CHECK(stage.take().size() == 1);
+}
+
+TEST_CASE("P12: a frame that an operator took away lets the next of its session go on, though nobody wished for it") {
+  Stage stage = onDemand();
+  stage.machine.want(0, {.id = 1, .types = "x", .count = 2});
+  const FrameKey taken = stage.arrive("a", "t", "x");
+  const FrameKey behindTaken = stage.arrive("a", "t", "y");
+  const FrameKey unwanted = stage.arrive("a", "s", "y");
+  const FrameKey wanted = stage.arrive("a", "s", "x");
+  REQUIRE(stage.takeKeys() == Keys{taken});
+  std::vector<QueuedFrame> untaken = stage.machine.untaken();
+  std::ranges::sort(untaken, {}, &QueuedFrame::key);
+  REQUIRE(untaken.size() == 3);
+  CHECK(untaken[0].key == behindTaken);
+  CHECK(untaken[1].key == unwanted);
+  CHECK(untaken[2].key == wanted);
+  // What is taken stays, whatever is said of it.
+  stage.machine.gone({untaken[0].queue, taken});
+  CHECK(stage.machine.frames() == 4);
+  stage.machine.gone(untaken[0]);
+  stage.machine.gone(untaken[1]);
+  CHECK(stage.machine.frames() == 2);
+  CHECK(stage.takeKeys() == Keys{wanted});
+  // It is taken by now.
+  stage.machine.gone(untaken[2]);
+  CHECK(stage.machine.frames() == 2);
 }
 
 }  // namespace ackbox::reception::inbox_machine_test

@@ -87,9 +87,43 @@ private:
       for (auto& [name, queue] : queues_) {
         queue.readyAt = SteadyTime::min();
       }
+    } else if (dice < 99) {
+      discardOne();
     } else {
       age();
     }
+  }
+
+  /// An operator takes a frame away that is not taken, wherever it stands in its queue.
+  void discardOne() {
+    std::vector<QueuedFrame> untaken = machine_.untaken();
+    std::set<FrameKey> expected;
+    for (const auto& [name, queue] : queues_) {
+      for (std::size_t index = queue.isTaken ? 1 : 0; index < queue.frames.size(); ++index) {
+        if (poolOf(queue.frames[index].type) == kOnDemand) {
+          expected.insert(queue.frames[index].key);
+        }
+      }
+    }
+    std::set<FrameKey> found;
+    for (const QueuedFrame& frame : untaken) {
+      found.insert(frame.key);
+    }
+    REQUIRE(found == expected);
+    if (untaken.empty()) {
+      return;
+    }
+    const QueuedFrame gone = untaken[below(untaken.size())];
+    for (auto& [name, queue] : queues_) {
+      if (!queue.frames.empty() && queue.frames.front().key == gone.key) {
+        queue.readyAt = SteadyTime::min();
+      }
+      std::erase_if(queue.frames, [&](const ModelFrame& frame) { return frame.key == gone.key; });
+    }
+    machine_.gone(gone);
+    // It is gone already.
+    machine_.gone(gone);
+    forgetPassed();
   }
 
   void arrive() {

@@ -171,6 +171,16 @@ TEST_CASE("Every operation of the document answers as it says") {
   driver.check("Settlements", settlements);
   driver.drive("POST", settle, settle, 200, settlements.dump(), kJson);
   driver.drive("POST", settle, settle, 422, "{}", kJson);
+  for (const char* const more : {"in-2", "in-3", "in-4"}) {
+    send(R"({"specversion":"1.0","source":"/s","type":"t","data":1,"id":")" + std::string(more) + "\"}");
+  }
+  static_cast<void>(frames.line());
+  const std::string runAgain = "/v1/inbox:retry";
+  const std::string giveUp = "/v1/inbox:discard";
+  CHECK(driver.drive("POST", runAgain, runAgain + "?dry_run=true", 200, R"({"source":"/s"})", kJson).at("count") >= 1);
+  driver.drive("POST", runAgain, runAgain, 200, R"({"all":true})", kJson);
+  driver.drive("POST", giveUp, giveUp, 200, R"({"all":true,"reason":"gone"})", kJson);
+  driver.drive("POST", giveUp, giveUp, 422, R"({"reason":"gone"})", kJson);
   StreamReader events = driver.open("/v1/events", "/v1/events", "text/event-stream");
   CHECK(events.line() == "event: figures");
   const json figures = json::parse(events.line().substr(std::string("data: ").size()));

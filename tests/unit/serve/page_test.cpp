@@ -151,8 +151,18 @@ TEST_CASE("Actions are shown to those that may take them, and line breaks of a p
   records::PeerFigures peer;
   peer.figures.peer = "a/b c";
   CHECK(page::peersView(view, {peer}).str().find("data-post=\"peers/a%2Fb%20c:pause\"") != std::string::npos);
+  page::InboxList inbox;
+  InboxInfo frame;
+  frame.messageId = "a\"b";
+  inbox.page.frames = {frame};
+  CHECK(page::inboxView(view, inbox).str().find("data-inbox=\"discard\" data-filter=\"{&quot;frames&quot;:[{") !=
+        std::string::npos);
+  inbox.page.frames.front().state = InboxState::running;
+  CHECK(page::inboxView(view, inbox).str().find("data-inbox") == std::string::npos);
+  inbox.page.frames.front().state = InboxState::waiting;
   view.roles = Roles{Role::read};
   CHECK(page::peersView(view, {peer}).str().find("<button") == std::string::npos);
+  CHECK(page::inboxView(view, inbox).str().find("<button") == std::string::npos);
   view.roles = Roles{Role::send};
   CHECK(page::peersView(view, {peer}).str().find("data-test=\"a/b c\"") != std::string::npos);
   CHECK(page::escaped("a\n\tb\r") == "a\n\tb\\x0d");

@@ -190,6 +190,53 @@ TEST_CASE(
   CHECK(stage.sender().find(id).value().reason == "rejected");
 }
 
+TEST_CASE(
+    "P12: an operator runs received frames again, or gives them up, whatever they wait for, but for those in hand") {
+  Stage stage;
+  StreamReader stream = stage.open("types=order.placed");
+  const std::string inHand = stage.send("s-1");
+  static_cast<void>(next(stream));
+  const std::string away = stage.send("s-2", "nobody.asks");
+  const std::string behind = stage.send("s-2", "order.placed");
+  const std::string other = stage.send("s-3", "nobody.asks");
+  stage.inboxOnce([&](const json& frames) {
+    const auto are = [&](const char* state) {
+      return std::ranges::count_if(frames, [&](const json& frame) { return frame.at("state") == state; });
+    };
+    return are("running") == 1 && are("unattended") == 2 && are("behind") == 1;
+  });
+  const auto change = [&](const std::string& target, const json& choice) {
+    const HttpReply reply =
+        stage.serve().asker().ask("POST", "/v1/inbox:" + target, choice.dump(), "Content-Type: application/json\r\n");
+    return reply.status == 200 ? json::parse(reply.body) : json(reply.status);
+  };
+  const json preview = change("discard?dry_run=true", {{"all", true}});
+  CHECK(preview.at("count") == 3);
+  CHECK(preview.at("is_complete") == true);
+  CHECK(preview.at("sample").size() == 3);
+  CHECK(change("retry", {{"state", "unattended"}}).at("changed") == 2);
+  CHECK(change("discard", {{"session", "s-3"}, {"reason", "no-such-thing"}}).at("changed") == 1);
+  const auto name = [](const std::string& id) { return json{{"source", "urn:agent:carol"}, {"message_id", id}}; };
+  const json frames = json::array({name(away), name(away), name(inHand), name("none")});
+  CHECK(change("discard", {{"frames", frames}}).at("changed") == 1);
+  // The one behind it goes on.
+  CHECK(next(stream).at("event").at("id") == behind);
+  while (stage.sender().getStats().failed < 2) {
+  }
+  CHECK(stage.sender().find(other).value().reason == "no-such-thing");
+  CHECK(stage.sender().find(away).value().reason == "discarded");
+  CHECK(stage.inbox().at(0).at("message_id") == inHand);
+  for (const json& wrong :
+       {json::object(), json{{"all", false}}, json{{"all", true}, {"session", "s"}}, json{{"frames", json::array()}},
+        json{{"frames", {{{"source", "x"}}}}}, json{{"state", "ended"}}, json{{"ids", {"a"}}}, json{{"source", 1}},
+        json{{"frames", frames}, {"session", "s"}}, json::array()}) {
+    CHECK_MESSAGE(change("retry", wrong) == 422, wrong.dump());
+  }
+  CHECK(change("retry", {{"all", true}, {"reason", "x"}}) == 422);
+  CHECK(change("discard", {{"all", true}, {"reason", ""}}) == 422);
+  CHECK(change("discard", {{"all", true}, {"reason", std::string(129, 'x')}}) == 422);
+}
+
 TEST_CASE("A stream's frames are with another as soon as it ends, uncharged, and its receipts are gone") {
   Stage stage;
   StreamReader first = stage.open();

@@ -66,7 +66,7 @@ let isLeaving = false;
 
 function keyOf(node) {
   const data = node.dataset;
-  return [node.tagName, data.post, data.bulk, data.test, data.filter, node.getAttribute('href')].join(' ');
+  return [node.tagName, data.post, data.bulk, data.test, data.inbox, data.filter, node.getAttribute('href')].join(' ');
 }
 
 async function refresh() {
@@ -374,12 +374,28 @@ async function bulk(button) {
   }
 }
 
+async function changeInbox(button) {
+  const { inbox: verb, filter } = button.dataset;
+  try {
+    if (verb === 'discard') {
+      const fate = element('p', 'It is not worked on any more, for good. Its sender gets a dead letter.');
+      if (!await ask('Give the frame up?', [fate], 'Give up', 'danger')) return button.focus();
+    }
+    const { changed } = await ended(await post(`inbox:${verb}`, filter));
+    toast(changed ? `${button.textContent.replace('…', '')}: done.` : 'An application works on it, or it has ended.');
+    await refresh();
+  } catch (error) {
+    toast(error.message, true);
+  }
+}
+
 document.addEventListener('click', (event) => {
   const button = event.target.closest?.('button');
   if (!button) return;
   if (button.dataset.post) act(button);
   if (button.dataset.bulk) bulk(button);
   if (button.dataset.test) sendTest(button);
+  if (button.dataset.inbox) changeInbox(button);
   if (button.dataset.copy) {
     const text = document.getElementById(button.dataset.copy).textContent;
     navigator.clipboard.writeText(text).then(() => toast('Copied.'), () => toast('The browser does not allow it.', true));

@@ -61,6 +61,7 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
                                     "session=?3 AND sequence=?4")),
       selectAfter_(context.prepare(
           "SELECT id,source,origin,session,sequence,type,accepted_at_ms FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
+      isThere_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1")),
       selectRow_(context.prepare(
           std::string("SELECT owner_id,due_at_ms,").append(kInboxColumns).append(" FROM #inbox WHERE id=?1"))),
       selectRows_(context.prepare(std::string("SELECT owner_id,due_at_ms,")
@@ -182,6 +183,17 @@ NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
   if (!found.rows.empty()) {
     found.next.place = std::to_string(found.rows.back().key);
   }
+  return found;
+}
+
+std::vector<InboxKey> Inbox::missing(std::span<const InboxKey> keys) {
+  std::vector<InboxKey> found;
+  for (const InboxKey key : keys) {
+    if (!Query(isThere_, key).next()) {
+      found.push_back(key);
+    }
+  }
+  std::ranges::sort(found);
   return found;
 }
 

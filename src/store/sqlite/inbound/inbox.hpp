@@ -33,6 +33,7 @@ public:
   [[nodiscard]] bool takesAnew(const InboundIdentity& frame) override;
   [[nodiscard]] Admission compare(const InboundIdentity& frame) override;
   [[nodiscard]] NewInboxRows rowsAfter(const InboxCursor& after, std::size_t limit) override;
+  [[nodiscard]] std::vector<InboxKey> missing(std::span<const InboxKey> keys) override;
   [[nodiscard]] std::vector<InboxClaim> claim(std::span<const InboxKey> keys,
                                               std::chrono::milliseconds waitMax) override;
   [[nodiscard]] std::vector<bool> holds(std::span<const InboxStart> claims) override;
@@ -67,6 +68,7 @@ private:
   Statement selectWaiting_;
   Statement selectNumber_;
   Statement selectAfter_;
+  Statement isThere_;
   Statement selectRow_;
   Statement selectRows_;
   Statement selectName_;

@@ -1,0 +1,136 @@
+// Changes of many rows, which are made in the background and can say before what they would change; and
+// `GET /v1/operations/{id}`, which says how far one is.
+
+#include "serve/api/bulk_request.hpp"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "json/line.hpp"
+#include "protocol/wire.hpp"
+#include "serve/api/operations.hpp"
+#include "serve/http/answer.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+// Most changes end within it, and then one request is enough.
+constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kPatienceMost{30};
+
+std::string_view stateName(BulkChange::State state) {
+  switch (state) {
+    case BulkChange::State::running:
+      return "running";
+    case BulkChange::State::done:
+      return "done";
+    case BulkChange::State::failed:
+      return "failed";
+  }
+  return {};
+}
+
+std::string textOf(const BulkChange& change) {
+  return json::Line()
+      .add("id", change.id)
+      .add("operation", change.what)
+      .add("state", stateName(change.state))
+      .add("changed", change.changed)
+      .add("error", change.error)
+      .text();
+}
+
+Response answerOf(const BulkChange& change) {
+  Response response = jsonAnswer(change.state == BulkChange::State::done ? 200 : 202, textOf(change));
+  if (change.state == BulkChange::State::failed) {
+    return problemAnswer(500, "The change failed", change.error);
+  }
+  response.headers.emplace_back("Location", "/v1/operations/" + std::to_string(change.id));
+  return response;
+}
+
+}  // namespace
+
+BulkWish takeBulkWish(Query& query) {
+  const bool isPreview = query.flag("dry_run");
+  const std::chrono::milliseconds patience = query.duration("wait").value_or(kPatience);
+  query.finish();
+  if (patience > kPatienceMost) {
+    throw InvalidRequest("wait must be at most 30s");
+  }
+  return {isPreview, patience};
+}
+
+void answerBulk(Service& service, Request&& request, Respond&& respond, const BulkWish& wish, BulkRequest&& bulk) {
+  if (wish.isPreview) {
+    service.workers().answer([preview = std::move(bulk.preview)] { return preview(); }, std::move(respond));
+    return;
+  }
+  if (!service.bulkChanges().hasRoom()) {
+    respond(protocol::unavailable(false, "Too many changes have not ended yet."));
+    return;
+  }
+  std::string name(bulk.name);
+  service.bulkChanges().begin(
+      std::move(name),
+      [&service, bulk = std::move(bulk), caller = std::move(request.caller)] {
+        std::uint64_t changed = 0;
+        try {
+          bulk.change(changed);
+        } catch (...) {
+          service.audit().record(caller, bulk.name, bulk.choice, changed);
+          throw;
+        }
+        service.audit().record(caller, bulk.name, bulk.choice, changed);
+        return changed;
+      },
+      wish.patience, [respond = std::move(respond)](const BulkChange& change) { respond(answerOf(change)); });
+}
+
+nlohmann::json choiceIn(const std::string& body, std::string_view list) {
+  nlohmann::json document = nlohmann::json::parse(body, nullptr, false);
+  if (!document.is_object()) {
+    throw InvalidRequest("the body must be a JSON object: a filter, or " + std::string(list) + ", or {\"all\":true}");
+  }
+  return document;
+}
+
+std::string textMember(const std::string& name, const nlohmann::json& value) {
+  if (!value.is_string()) {
+    throw InvalidRequest(name + " must be a string");
+  }
+  return value.get<std::string>();
+}
+
+bool flagMember(const std::string& name, const nlohmann::json& value) {
+  if (!value.is_boolean()) {
+    throw InvalidRequest(name + " must be true or false");
+  }
+  return value.get<bool>();
+}
+
+std::string auditText(const nlohmann::json& choice) {
+  return choice.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+Response previewAnswer(std::uint64_t count, bool isComplete, const std::vector<std::string>& sample) {
+  std::string items;
+  for (const std::string& one : sample) {
+    items += (items.empty() ? "" : ",") + one;
+  }
+  return jsonAnswer(
+      200, json::Line().add("count", count).add("is_complete", isComplete).raw("sample", "[" + items + "]").text());
+}
+
+void showBulkChange(Service& service, Request&& request, Respond&& respond) {
+  request.query.finish();
+  const std::string& text = request.path.front();
+  const bool isNumber = !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == std::string::npos;
+  const std::optional<BulkChange> change =
+      isNumber ? service.bulkChanges().find(std::stoull(text)) : std::optional<BulkChange>();
+  std::move(respond)(change ? jsonAnswer(200, textOf(*change))
+                            : problemAnswer(404, "Not found", "There was no change with this id, or it is forgotten."));
+}
+
+}  // namespace ackbox::serve

@@ -1,0 +1,201 @@
+// `GET /v1/inbox`, and `POST /v1/inbox:retry` and `:discard`, which change the frames of a list or a filter in the
+// background and can say before what they would change.
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ackbox/inbox.hpp"
+#include "json/line.hpp"
+#include "protocol/limits.hpp"
+#include "records/inbox_frame.hpp"
+#include "serve/api/bulk_request.hpp"
+#include "serve/api/operations.hpp"
+#include "serve/api/page.hpp"
+#include "serve/api/service.hpp"
+#include "serve/http/answer.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+constexpr std::size_t kFramesMost = 1'000;
+
+/// Source and id.
+using FrameName = std::pair<std::string, std::string>;
+
+/// Which frames a change is for: some of them by name, or those that `filter` chooses.
+struct InboxChoice {
+  std::set<FrameName> frames = {};
+  InboxFilter filter = {};
+  // That the sender gets, of a discard.
+  std::string reason = "discarded";
+  // As it was sent, for the audit.
+  std::string text = {};
+};
+
+InboxState inboxStateOf(const std::string& name) {
+  const std::optional<InboxState> state = records::liveInboxStateOf(name);
+  if (!state) {
+    throw InvalidRequest("state must be waiting, unattended, behind, running or backoff");
+  }
+  return *state;
+}
+
+std::set<FrameName> framesOf(const nlohmann::json& value) {
+  if (!value.is_array() || value.empty() || value.size() > kFramesMost) {
+    throw InvalidRequest("frames must be an array of 1 to 1000 objects with source and message_id");
+  }
+  std::set<FrameName> frames;
+  for (const nlohmann::json& one : value) {
+    if (!one.is_object() || one.size() != 2 || !one.contains("source") || !one.contains("message_id")) {
+      throw InvalidRequest("each of frames must have source and message_id, and nothing else");
+    }
+    frames.emplace(textMember("source", one.at("source")), textMember("message_id", one.at("message_id")));
+  }
+  return frames;
+}
+
+std::string reasonOf(const nlohmann::json& value) {
+  std::string reason = textMember("reason", value);
+  if (reason.empty() || reason.size() > protocol::kCodeBytesMax) {
+    throw InvalidRequest("reason must have 1 to 128 bytes");
+  }
+  return reason;
+}
+
+InboxChoice readInboxChoice(const std::string& body, bool hasReason) {
+  const nlohmann::json document = choiceIn(body, "frames");
+  InboxChoice choice;
+  bool isAll = false;
+  std::size_t restrictions = 0;
+  for (const auto& [name, value] : document.items()) {
+    ++restrictions;
+    if (name == "frames") {
+      choice.frames = framesOf(value);
+    } else if (name == "source") {
+      choice.filter.source = textMember(name, value);
+    } else if (name == "session") {
+      choice.filter.session = textMember(name, value);
+    } else if (name == "state") {
+      choice.filter.state = inboxStateOf(textMember(name, value));
+    } else if (name == "all") {
+      isAll = flagMember(name, value);
+      --restrictions;
+    } else if (name == "reason" && hasReason) {
+      choice.reason = reasonOf(value);
+      --restrictions;
+    } else {
+      throw InvalidRequest("there is no member '" + name + "'; see openapi.json");
+    }
+  }
+  if ((restrictions == 0) != isAll || (!choice.frames.empty() && restrictions > 1)) {
+    throw InvalidRequest("say frames, or a filter, or {\"all\":true}; no two of them");
+  }
+  choice.text = auditText(document);
+  return choice;
+}
+
+/// How many would be changed, and the first of them. Frames that run are not.
+Response previewFrames(const OutboxReader& reader, const FrameWaits& waits, const InboxChoice& choice) {
+  std::uint64_t count = 0;
+  std::vector<std::string> sample;
+  const auto add = [&](InboxInfo frame) {
+    waits.complete(frame);
+    if (frame.state != InboxState::running && frame.state != InboxState::ended && count++ < kPreviewSample) {
+      sample.push_back(records::lineOf(frame).text());
+    }
+  };
+  for (const auto& [source, id] : choice.frames) {
+    if (const std::optional<InboxInfo> frame = reader.findInbox(source, id)) {
+      add(*frame);
+    }
+  }
+  std::int64_t after = 0;
+  std::size_t looked = 0;
+  if (choice.frames.empty()) {
+    do {
+      const InboxPage page = reader.inbox(choice.filter, kPreviewPage, after);
+      for (const InboxInfo& frame : page.frames) {
+        add(frame);
+      }
+      after = page.next;
+      looked += kPreviewPage;
+    } while (after != 0 && looked < kPreviewLooksMost);
+  }
+  return previewAnswer(count, after == 0, sample);
+}
+
+void retryFrames(OutboxOperator& changes, const InboxChoice& choice, std::uint64_t& changed) {
+  if (choice.frames.empty()) {
+    changed = changes.retryInbox(choice.filter);
+  }
+  for (const auto& [source, id] : choice.frames) {
+    changed += changes.retryInbox(source, id).done() ? 1U : 0U;
+  }
+}
+
+void discardFrames(OutboxOperator& changes, const InboxChoice& choice, std::uint64_t& changed) {
+  if (choice.frames.empty()) {
+    changed = changes.discardInbox(choice.filter, choice.reason);
+  }
+  for (const auto& [source, id] : choice.frames) {
+    changed += changes.discardInbox(source, id, choice.reason).done() ? 1U : 0U;
+  }
+}
+
+template <typename Change>
+void changeInbox(Service& service, Request&& request, Respond&& respond, std::string_view name, bool hasReason,
+                 Change change) {
+  const BulkWish wish = takeBulkWish(request.query);
+  const auto choice = std::make_shared<const InboxChoice>(readInboxChoice(request.body, hasReason));
+  answerBulk(
+      service, std::move(request), std::move(respond), wish,
+      {.name = name,
+       .choice = choice->text,
+       .preview = [&service, choice,
+                   waits = service.frameWaits()] { return previewFrames(service.reader(), waits, *choice); },
+       .change = [&service, choice, change](std::uint64_t& changed) { change(service.changes(), *choice, changed); }});
+}
+
+}  // namespace
+
+void listInbox(Service& service, Request&& request, Respond&& respond) {
+  InboxFilter filter;
+  if (const std::optional<std::string> state = request.query.text("state")) {
+    filter.state = inboxStateOf(*state);
+  }
+  filter.source = request.query.text("source");
+  filter.session = request.query.text("session");
+  const PageWish wish = takePage(request.query);
+  request.query.finish();
+  service.workers().answer(
+      [&service, filter = std::move(filter), wish, waits = service.frameWaits()] {
+        InboxPage page = service.reader().inbox(filter, wish.limit, wish.after);
+        std::vector<std::string> items;
+        for (InboxInfo& frame : page.frames) {
+          waits.complete(frame);
+          json::Line line = records::lineOf(frame);
+          if (const std::string_view holder = waits.holderOf(frame); !holder.empty()) {
+            line.add("in_hand_of", holder);
+          }
+          items.push_back(line.text());
+        }
+        return pageAnswer("frames", items, page.next);
+      },
+      std::move(respond));
+}
+
+void retryInbox(Service& service, Request&& request, Respond&& respond) {
+  changeInbox(service, std::move(request), std::move(respond), "inbox:retry", false, retryFrames);
+}
+
+void discardInbox(Service& service, Request&& request, Respond&& respond) {
+  changeInbox(service, std::move(request), std::move(respond), "inbox:discard", true, discardFrames);
+}
+
+}  // namespace ackbox::serve
