@@ -208,8 +208,12 @@ TEST_CASE("P3: by hand, a frame is due at once without charges, or ends for good
   CHECK(changes() == 0);
   retryRow(*store, key, world.clock->wallNow() + std::chrono::minutes(1), "no");
   REQUIRE(claimRow(*store, key).kind == Kind::notDue);
-  CHECK(retry(key).done());
+  CHECK(retry(key).state == InboxState::backoff);
   CHECK(changes() == 1);
+  // At its instant nothing is waited for any more.
+  retryRow(*store, key, world.clock->wallNow(), "no");
+  CHECK(retry(key).state != InboxState::backoff);
+  CHECK(changes() == 2);
   const store::InboxClaim again = claimRow(*store, key);
   REQUIRE(again.kind == Kind::taken);
   CHECK(again.row.retryCount == 0);
@@ -217,7 +221,7 @@ TEST_CASE("P3: by hand, a frame is due at once without charges, or ends for good
   // One outside sessions, too: a repetition of it is refused alike.
   CHECK(discard(key).done());
   CHECK(discard(loose).done());
-  CHECK(changes() == 3);
+  CHECK(changes() == 4);
   for (const InboundFrame& frame : {inboundFrame(1), inboundFrame(0, "")}) {
     REQUIRE(answerTo(*store, frame));
     CHECK(answerTo(*store, frame)->code == "no-more");

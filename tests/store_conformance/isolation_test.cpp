@@ -41,6 +41,71 @@ TEST_CASE("P12: senders that fill the inbox one after the other leave room for o
   CHECK(put(17, 1));
 }
 
+TEST_CASE("P12: a sender has half of what is not kept for others, and an inbox that is full takes nothing of anybody") {
+  World world;
+  const auto store = world.open();
+  DeferredOptions limits;
+  limits.framesMax = 17;
+  const auto put = [&](int sender, std::uint64_t sequence) {
+    InboundFrame frame = inboundFrame(sequence);
+    frame.source = "urn:" + std::to_string(sender);
+    return inTransaction(*store, [&] {
+      if (store->inbox().isFull(frame, limits)) {
+        return false;
+      }
+      store->inbox().add(frame, true);
+      return true;
+    });
+  };
+  for (std::uint64_t sequence = 1; sequence <= 8; ++sequence) {
+    CHECK(put(0, sequence));
+  }
+  CHECK_FALSE(put(0, 9));
+  for (int sender = 1; sender <= 9; ++sender) {
+    CHECK(put(sender, 1));
+  }
+  CHECK_FALSE(put(10, 1));
+}
+
+TEST_CASE("P12: a sender's results are forgotten, and those of others stay") {
+  World world;
+  const auto store = world.open();
+  FrameResult refused;
+  refused.outcome = Outcome::term;
+  refused.code = "no";
+  const auto end = [&](const std::string& source, const std::string& origin) {
+    InboundFrame frame = inboundFrame(1);
+    frame.source = source;
+    frame.origin = origin;
+    finishRow(*store, claimRow(*store, acceptFrame(*store, frame)).row, refused);
+  };
+  const std::string peer = "urn:peer";
+  const std::string other = "urn:other";
+  const std::string origins[] = {"origin", "second"};
+  for (const std::string& origin : origins) {
+    end(peer, origin);
+    end(other, origin);
+  }
+  const auto isKnown = [&](const std::string& source, const std::string& origin) {
+    InboundFrame frame = inboundFrame(1);
+    frame.source = source;
+    frame.origin = origin;
+    return inTransaction(*store, [&] { return store->inbox().resultOf(identityOf(frame)).has_value(); });
+  };
+  const auto forget = [&](std::optional<std::string_view> origin) {
+    store::ForgetPlace place;
+    return inTransaction(*store, [&] { return store->inboundMarks().forgetSender(peer, origin, place, 100).marks; });
+  };
+  CHECK(forget("second") == 1);
+  CHECK(isKnown(peer, "origin"));
+  CHECK_FALSE(isKnown(peer, "second"));
+  CHECK(isKnown(other, "second"));
+  CHECK(forget(std::nullopt) == 1);
+  CHECK_FALSE(isKnown(peer, "origin"));
+  CHECK(isKnown(other, "origin"));
+  CHECK(world.problems() == "");
+}
+
 TEST_CASE("P12: sessions of other names and other origins are apart") {
   World world;
   const auto store = world.open();

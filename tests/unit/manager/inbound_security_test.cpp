@@ -437,6 +437,19 @@ TEST_CASE("A certificate that names a peer is a proof where that was asked for, 
   CHECK(status("urn:agent:carol", "urn:agent:carol") == 401);
   CHECK(status("urn:agent:dave", "urn:agent:alice") == 403);
   CHECK(status("urn:agent:mallory", "urn:agent:dave") == 401);
+  // A message that names no source is of the certificate's peer, whatever its request claims.
+  const auto claiming = [&](const std::string& claimed) {
+    InboundRequest request = requestFrom("urn:agent:dave");
+    request.certificateAgents = {"urn:agent:dave"};
+    request.claimedAgent = claimed;
+    request.target = kAgeniumPath;
+    request.contentType = "application/json";
+    request.body = R"({"version":"1.0","messageId":"019a0000-0000-7000-8000-000000000004","type":"EVENT",)"
+                   R"("sessionId":"orders","timestamp":1700000000000,"payload":{"event":"order.placed","data":{}}})";
+    return bob.post(request).status;
+  };
+  CHECK(claiming("urn:agent:dave") == 200);
+  CHECK(claiming("urn:agent:alice") == 200);
 }
 
 TEST_CASE("hostile: requests that name nobody: the keys of all peers are tried, up to a number that is not expensive") {

@@ -312,4 +312,44 @@ TEST_CASE("P3: what nobody wishes for is given up at its horizon, and what is yo
   CHECK(stage.kept.empty());
 }
 
+TEST_CASE("a demand calls once when a frame waits that no wish is for, and again after there was none") {
+  Stage stage;
+  const auto demand = std::make_shared<DeferredDemand>();
+  int calls = 0;
+  demand->onUnwanted([&calls] { ++calls; });
+  stage.options.deferred.pools = {{.types = {"p*"}, .concurrency = 4, .demand = demand}};
+  stage.open();
+  CHECK(calls == 0);
+  stage.post("alice", 1, "p");
+  stage.post("carol", 1, "p");
+  CHECK(calls == 1);
+  demand->want({.id = 1, .types = "p*", .sessions = "*", .count = 4});
+  stage.settle();
+  REQUIRE(stage.kept.size() == 2);
+  demand->unwant(1);
+  stage.settle();
+  CHECK(calls == 1);
+  stage.post("dave", 1, "p");
+  CHECK(calls == 2);
+}
+
+TEST_CASE("each charged run of a deferred frame waits for as long as its place in the policy says") {
+  Stage stage;
+  stage.options.deferred.retry.delays = {seconds(1), seconds(10)};
+  stage.open();
+  stage.post("alice", 1);
+  REQUIRE(stage.kept.size() == 1);
+  stage.finish(0, HandlerResult::notNow("busy"));
+  stage.settle();
+  CHECK(stage.kept.empty());
+  stage.pass(seconds(1));
+  REQUIRE(stage.kept.size() == 1);
+  stage.finish(0, HandlerResult::notNow("busy"));
+  stage.settle();
+  stage.pass(seconds(9));
+  CHECK(stage.kept.empty());
+  stage.pass(seconds(1));
+  CHECK(stage.kept.size() == 1);
+}
+
 }  // namespace ackbox::inbound_turns_test

@@ -330,4 +330,15 @@ TEST_CASE("P12: a frame that an operator took away lets the next of its session 
   CHECK(stage.machine.frames() == 2);
 }
 
+TEST_CASE("age ends no frame of a pool without a demand, and no more frames at once than are asked for") {
+  Stage stage({{.types = {"job"}, .places = 1}, {.types = {"*"}, .places = 1, .isOnDemand = true}});
+  stage.arrive("a", "s", "job");
+  stage.arrive("a", "u", "t");
+  stage.arrive("a", "v", "t");
+  const auto isOver = [](WallTime) { return true; };
+  CHECK(stage.machine.takeOverdue(isOver, 1).size() == 1);
+  CHECK(stage.machine.takeOverdue(isOver, 10).size() == 1);
+  CHECK(stage.machine.takeOverdue(isOver, 10).empty());
+}
+
 }  // namespace ackbox::reception::inbox_machine_test

@@ -64,4 +64,18 @@ TEST_CASE("P12: what does not count any more is no turn of its sender") {
   CHECK(turns.empty());
 }
 
+TEST_CASE("what is looked at is what is taken: the first entry that counts, of whichever sender") {
+  TurnQueue turns;
+  turns.push(1, {11, 1});
+  turns.push(2, {21, 2});
+  const auto counts = [](const TurnQueue::Entry& entry) { return entry.ticket == 2; };
+  const TurnQueue::Entry* const next = turns.peek(counts);
+  REQUIRE(next != nullptr);
+  CHECK(next->queue == 21);
+  CHECK(turns.pop(counts)->queue == 21);
+  turns.push(1, {12, 3});
+  CHECK(turns.peek(counts) == nullptr);
+  CHECK(turns.empty());
+}
+
 }  // namespace ackbox::reception::turn_queue_test

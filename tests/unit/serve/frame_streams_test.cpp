@@ -172,6 +172,7 @@ TEST_CASE("P13: what no open stream fits is away since the last one for it ended
   REQUIRE(known().size() == 2);
   CHECK(known()[0].types == "order.*");
   CHECK(known()[0].awaySince == begin);
+  CHECK(known()[0].cause == "a stream for its type to be opened");
   CHECK(known()[1].awaySince == begin);
   clock->advance(std::chrono::minutes(1));
   const auto client = std::make_shared<testing::Client>();

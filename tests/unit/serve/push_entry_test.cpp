@@ -151,4 +151,14 @@ TEST_CASE("P11: what is remembered of refusals is bounded") {
   CHECK(stage.waits() == 4'096);
 }
 
+TEST_CASE("P12: refusals count as in a row only since a frame was taken") {
+  Stage stage;
+  for (const char* id : {"a", "b", "c"}) {
+    stage.refuse(id);
+  }
+  stage.take("good");
+  stage.refuse("d");
+  CHECK(stage.room() == std::nullopt);
+}
+
 }  // namespace ackbox::serve::push_entry_test
