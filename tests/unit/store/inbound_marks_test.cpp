@@ -133,4 +133,64 @@ TEST_CASE("P9: a closed store whose frames still wait does not keep the sweep fr
   CHECK(store::sqlite::verify(world.file, world.options).clean());
 }
 
+TEST_CASE("P9: a store is closed after any silence that was asked for, and without one never") {
+  for (const std::int64_t silence : {0, 1}) {
+    CAPTURE(silence);
+    StoreWorld world;
+    const auto store = world.open();
+    const auto say = [&](const std::string& origin, std::uint64_t sequence) {
+      InboundIdentity identity = numbered(sequence, sequence - 1);
+      identity.origin = origin;
+      offer(*store, identity, {kMarkRetention, kMarkRetention, std::chrono::milliseconds(silence)});
+    };
+    say("old", 1);
+    world.clock->advance(2 * kDay);
+    say("new", 1);
+    world.clock->advance(2 * kDay);
+    say("new", 2);
+    CHECK(countIn(world, "ackbox_inbound_origins WHERE origin='old' AND state<>0") == silence);
+  }
+}
+
+TEST_CASE("P9: the sweeps of two senders go on in turns, each where it was") {
+  StoreWorld world;
+  const auto store = world.open();
+  const std::string sources[] = {"urn:a", "urn:b"};
+  const auto say = [&](const std::string& source, const std::string& origin, const std::string& session) {
+    InboundIdentity identity = numbered(1, 0);
+    identity.source = source;
+    identity.origin = origin;
+    identity.session = session;
+    offer(*store, identity, kClosingLife);
+  };
+  for (const std::string& source : sources) {
+    for (int session = 0; session < 10; ++session) {
+      InboundFrame waiting;
+      waiting.source = source;
+      waiting.origin = "busy";
+      waiting.session = "s" + std::to_string(session);
+      waiting.sequence = 1;
+      waiting.id = waiting.session;
+      waiting.type = "test";
+      waiting.data = "{}";
+      say(source, waiting.origin, waiting.session);
+      inTransaction(*store, [&] { store->inbox().add(waiting, true); });
+      say(source, "idle", waiting.session);
+    }
+  }
+  world.clock->advance(2 * kDay);
+  for (const std::string& source : sources) {
+    say(source, "new", "s");
+  }
+  world.clock->advance(200 * kDay);
+  for (int session = 0; session < 8; ++session) {
+    for (const std::string& source : sources) {
+      say(source, "new", "t" + std::to_string(session));
+    }
+  }
+  CHECK(countIn(world, "ackbox_inbound_sessions WHERE origin='busy'") == 20);
+  CHECK(countIn(world, "ackbox_inbound_sessions WHERE origin='idle'") == 0);
+  CHECK(store::sqlite::verify(world.file, world.options).clean());
+}
+
 }  // namespace inbound_marks_test
