@@ -76,6 +76,8 @@ public:
   // --- For figures and tests.
 
   [[nodiscard]] std::size_t frames() const noexcept { return frames_; }
+  /// Of these.
+  [[nodiscard]] std::size_t types() const noexcept { return types_.size(); }
   /// Without own ones.
   [[nodiscard]] std::size_t placesTaken(std::size_t pool) const { return pools_.at(pool).taken; }
 

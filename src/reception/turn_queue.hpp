@@ -19,7 +19,7 @@ public:
     std::uint64_t ticket = 0;
   };
 
-  [[nodiscard]] bool empty() const noexcept { return order_.empty(); }
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   /// Behind the sender's other queues; a sender without any is behind the other senders.
   void push(SenderNumber sender, Entry entry);
   /// Removes the next one that `counts`, and those before it that do not: these are no turns of their sender.

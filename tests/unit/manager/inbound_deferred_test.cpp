@@ -1066,7 +1066,8 @@ TEST_CASE("an effect that ends the transaction fails its own run only") {
 /// Runs that end in `sessions` of one frame each, all before the store commits again.
 class EndsTogether {
 public:
-  explicit EndsTogether(int sessions, std::function<HandlerResult(const InboundFrame&, InboundTransaction&)> effects)
+  explicit EndsTogether(int sessions, std::function<HandlerResult(const InboundFrame&, InboundTransaction&)> effects,
+                        std::size_t frameBytesMax = OutboxOptions().frameBytesMax)
       : bob([this, effects = std::move(effects)](const DeferredFrame& frame) {
           if (!isOpen_) {
             gate_.pass();
@@ -1076,6 +1077,7 @@ public:
           ++ended_;
         }) {
     bob.manager.reset();
+    bob.options.frameBytesMax = frameBytesMax;
     bob.options.storeExecutor = [this](std::function<void()> commit) {
       const std::scoped_lock lock(mutex_);
       commits_.push_back(std::move(commit));
@@ -1158,6 +1160,17 @@ TEST_CASE("P5: runs that end while the store is busy share a commit, and one ACK
   }
   CHECK(ids.size() == 8);
   CHECK(OutboxReader(*bob.manager).verify().clean());
+}
+
+TEST_CASE("P5: results that are too large for one ACK event go in one each") {
+  EndsTogether world(
+      8, [](const InboundFrame& frame, InboundTransaction& transaction) { return write(transaction, frame.data); },
+      500);
+  Receiver& bob = world.bob;
+  world.until([&] { return !bob.effects().empty(); });
+  CHECK(bob.eventCount() == 8);
+  CHECK(bob.events().size() == 8);
+  CHECK(bob.events().front().at("result") == json{{"done", true}});
 }
 
 TEST_CASE("P5: a run that cannot be committed fails alone, though it shares its commit with others") {

@@ -331,6 +331,7 @@ private:
       now_ += std::chrono::milliseconds(1);
       machine_.timePassed(now_);
     }
+    REQUIRE(machine_.types() == 0);
     while (!lingering_.empty()) {
       finishOne();
     }
