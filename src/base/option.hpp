@@ -30,12 +30,12 @@ inline constexpr auto kDurationMost = static_cast<std::uint64_t>(kDurationMax.co
 template <typename Options>
 struct Option {
   /// Within the structure, such as `busyTimeout` or `deferred.framesMax`.
-  std::string_view field;
-  OptionSlot (*slot)(Options&);
-  OptionUnit unit;
-  std::uint64_t least;
-  std::uint64_t most;
-  std::string_view meaning;
+  std::string_view field = {};
+  OptionSlot (*slot)(Options&) = nullptr;
+  OptionUnit unit = OptionUnit::count;
+  std::uint64_t least = 0;
+  std::uint64_t most = kOptionMost;
+  std::string_view meaning = {};
 };
 
 /// Such as "4 MiB", "10m" or "256".
