@@ -1,6 +1,7 @@
 #include "reception/inbox_machine.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -164,25 +165,38 @@ void InboxMachine::forget(const Frame& frame) {
   --frames_;
 }
 
-void InboxMachine::gone(const QueuedFrame& frame) {
-  const auto place = queues_.find(frame.queue);
+void InboxMachine::gone(std::span<const QueuedFrame> frames) {
+  std::map<QueueNumber, std::vector<FrameKey>> keys;
+  for (const QueuedFrame& frame : frames) {
+    keys[frame.queue].push_back(frame.key);
+  }
+  for (auto& [number, ofQueue] : keys) {
+    std::ranges::sort(ofQueue);
+    dropGone(number, ofQueue);
+  }
+}
+
+void InboxMachine::dropGone(QueueNumber number, const std::vector<FrameKey>& keys) {
+  const auto place = queues_.find(number);
   if (place == queues_.end()) {
     return;
   }
   Queue& queue = place->second;
-  const auto head = queue.frames.begin() + static_cast<std::ptrdiff_t>(queue.first);
-  const auto found = std::find_if(queue.state == State::taken ? head + 1 : head, queue.frames.end(),
-                                  [&](const Frame& one) { return one.key == frame.key; });
-  if (found == queue.frames.end()) {
-    return;
-  }
-  const bool isHead = found == head;
-  forget(*found);
-  queue.frames.erase(found);
+  const FrameKey head = queue.head().key;
+  const std::size_t first = queue.first + (queue.state == State::taken ? 1 : 0);
+  const auto isGone = [&](const Frame& frame) {
+    const bool is = std::ranges::binary_search(keys, frame.key);
+    if (is) {
+      forget(frame);
+    }
+    return is;
+  };
+  const auto rest = queue.frames.begin() + static_cast<std::ptrdiff_t>(first);
+  queue.frames.erase(std::remove_if(rest, queue.frames.end(), isGone), queue.frames.end());
   if (queue.first == queue.frames.size()) {
     erase(place);
-  } else if (isHead) {
-    makeReady(frame.queue, queue);
+  } else if (queue.head().key != head) {
+    makeReady(number, queue);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -49,8 +50,9 @@ public:
   void headWaits(QueueNumber queue, SteadyTime until);
   /// The first frame, which was taken, is ready again, behind what is ready.
   void headReady(QueueNumber queue);
-  /// A frame that was not taken has left the inbox. Nothing happens for one that is taken by now, or has ended.
-  void gone(const QueuedFrame& frame);
+  /// These frames, which were not taken, have left the inbox. Those that are taken by now, or have ended, are left as
+  /// they are. Takes one pass over each queue.
+  void gone(std::span<const QueuedFrame> frames);
   /// What waits until `now` or earlier is ready.
   void timePassed(SteadyTime now);
   /// All that waits is ready.
@@ -149,6 +151,8 @@ private:
   /// Wishes have changed.
   void sortAnew(Pool& pool);
   void forget(const Frame& frame);
+  /// `keys`: in order.
+  void dropGone(QueueNumber number, const std::vector<FrameKey>& keys);
   void erase(std::unordered_map<QueueNumber, Queue>::iterator place);
 
   std::vector<Pool> pools_;

@@ -57,7 +57,7 @@ private:
   [[nodiscard]] std::filesystem::path fileOf(const std::string& process) const {
     return folder_.path() / (process + ".db");
   }
-  // --- world_processes.cpp: who is in it.
+  // --- world_processes.cpp: the processes of the world.
   void prepareFiles();
   void addReceiver();
   void addSender(const std::string& name);

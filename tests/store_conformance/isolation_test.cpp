@@ -14,22 +14,29 @@ using namespace ackbox::testing;
 using store::Admission;
 using store::InboundIdentity;
 
+namespace {
+
+/// Whether there was room for the frame.
+bool putFrame(store::Store& store, const DeferredOptions& limits, int sender, std::uint64_t sequence) {
+  InboundFrame frame = inboundFrame(sequence);
+  frame.source = "urn:" + std::to_string(sender);
+  return inTransaction(store, [&] {
+    if (store.inbox().isFull(frame, limits)) {
+      return false;
+    }
+    store.inbox().add(frame, true);
+    return true;
+  });
+}
+
+}  // namespace
+
 TEST_CASE("P12: senders that fill the inbox one after the other leave room for others") {
   World world;
   const auto store = world.open();
   DeferredOptions limits;
   limits.framesMax = 160;
-  const auto put = [&](int sender, std::uint64_t sequence) {
-    InboundFrame frame = inboundFrame(sequence);
-    frame.source = "urn:" + std::to_string(sender);
-    return inTransaction(*store, [&] {
-      if (store->inbox().isFull(frame, limits)) {
-        return false;
-      }
-      store->inbox().add(frame, true);
-      return true;
-    });
-  };
+  const auto put = [&](int sender, std::uint64_t sequence) { return putFrame(*store, limits, sender, sequence); };
   for (int sender = 0; sender < 17; ++sender) {
     CAPTURE(sender);
     std::uint64_t sequence = 1;
@@ -46,17 +53,7 @@ TEST_CASE("P12: a sender has half of what is not kept for others, and an inbox t
   const auto store = world.open();
   DeferredOptions limits;
   limits.framesMax = 17;
-  const auto put = [&](int sender, std::uint64_t sequence) {
-    InboundFrame frame = inboundFrame(sequence);
-    frame.source = "urn:" + std::to_string(sender);
-    return inTransaction(*store, [&] {
-      if (store->inbox().isFull(frame, limits)) {
-        return false;
-      }
-      store->inbox().add(frame, true);
-      return true;
-    });
-  };
+  const auto put = [&](int sender, std::uint64_t sequence) { return putFrame(*store, limits, sender, sequence); };
   for (std::uint64_t sequence = 1; sequence <= 8; ++sequence) {
     CHECK(put(0, sequence));
   }

@@ -189,7 +189,7 @@ DrainReport Core::drain(bool untilIdle) {
 
 // What was posted to an ended run's thread before may still call subscribers there, which may ask for any lock: none is
 // held while the thread is waited for. Such a subscriber may also start or drain, and must not wait for its own thread.
-// By the end of a wait another run may have begun, whose thread goes on.
+// By the end of a wait another run may have begun. Its thread goes on.
 void Core::joinOwnThread() {
   const std::thread::id self = std::this_thread::get_id();
   while (joined_ != std::thread::id() && joined_ != self) {

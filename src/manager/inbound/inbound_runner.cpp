@@ -4,6 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "manager/facade/jobs.hpp"
@@ -192,38 +193,37 @@ void InboundRunner::lookForGone(Todo& todo) {
   }
   mayHaveGone_ = false;
   goneUnderWay_ = true;
-  askForGone(machine_.untaken(), todo);
+  askForGone(std::make_shared<const std::vector<reception::QueuedFrame>>(machine_.untaken()), 0, todo);
 }
 
-void InboundRunner::askForGone(std::vector<reception::QueuedFrame> frames, Todo& todo) {
-  const std::size_t part = std::min(frames.size(), kRowsPerPoll);
-  const auto first = frames.end() - static_cast<std::ptrdiff_t>(part);
-  const auto asked = std::make_shared<const std::vector<reception::QueuedFrame>>(first, frames.end());
-  frames.erase(first, frames.end());
+void InboundRunner::askForGone(std::shared_ptr<const std::vector<reception::QueuedFrame>> frames, std::size_t from,
+                               Todo& todo) {
+  const std::span part = std::span(*frames).subspan(from, std::min(frames->size() - from, kRowsPerPoll));
   ++jobs_;
-  todo.emplace_back([self = shared_from_this(), asked, rest = std::move(frames)] {
+  todo.emplace_back([self = shared_from_this(), frames = std::move(frames), part, from] {
     commitDetached(
         self->core_->writer(), false,
-        [asked](store::Store& store) {
+        [frames, part](store::Store& store) {
           std::vector<store::InboxKey> keys;
-          std::ranges::transform(*asked, std::back_inserter(keys), &reception::QueuedFrame::key);
+          std::ranges::transform(part, std::back_inserter(keys), &reception::QueuedFrame::key);
           return store.inbox().missing(keys);
         },
-        [self, asked, rest](const std::error_code& error, const std::vector<store::InboxKey>& missing) {
+        [self, frames, part, from](const std::error_code& error, const std::vector<store::InboxKey>& missing) {
           self->act([&](Todo& later) {
             self->mutex_.assertHeld();
             --self->jobs_;
-            for (const reception::QueuedFrame& frame : *asked) {
-              if (std::ranges::binary_search(missing, frame.key)) {
-                self->machine_.gone(frame);
-              }
-            }
-            if (error || rest.empty() || self->closing_) {
+            std::vector<reception::QueuedFrame> gone;
+            std::ranges::copy_if(part, std::back_inserter(gone), [&](const reception::QueuedFrame& frame) {
+              return std::ranges::binary_search(missing, frame.key);
+            });
+            self->machine_.gone(gone);
+            const std::size_t next = from + part.size();
+            if (error || next == frames->size() || self->closing_) {
               // What failed is asked at the next look at the file.
               self->mayHaveGone_ = self->mayHaveGone_ || error;
               self->goneUnderWay_ = false;
             } else {
-              self->askForGone(rest, later);
+              self->askForGone(frames, next, later);
             }
           });
         });

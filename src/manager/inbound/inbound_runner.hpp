@@ -166,8 +166,9 @@ private:
   void polled(const std::error_code& error, Found found, Todo& todo) ACKBOX_REQUIRES(mutex_);
   /// An operator may have taken frames away that nobody wishes for, so that no claim would find it out.
   void lookForGone(Todo& todo) ACKBOX_REQUIRES(mutex_);
-  /// Looks for these, some in a commit.
-  void askForGone(std::vector<reception::QueuedFrame> frames, Todo& todo) ACKBOX_REQUIRES(mutex_);
+  /// Looks for those of `frames` from this place on, some in a commit.
+  void askForGone(std::shared_ptr<const std::vector<reception::QueuedFrame>> frames, std::size_t from, Todo& todo)
+      ACKBOX_REQUIRES(mutex_);
   void takeWishes() ACKBOX_REQUIRES(mutex_);
   void noteUnwanted(Todo& todo) ACKBOX_REQUIRES(mutex_);
   /// The frames whose turn it is, and those that have waited for a consumer beyond their horizon.

@@ -34,7 +34,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// The parts whose statements need the tables.
+/// The parts with statements that need the tables.
 struct Components {
   Components(Connection& connection, Transaction& transaction, const OutboxOptions& options,
              std::shared_ptr<Liveness> liveness, LatencyWindow& window)

@@ -318,15 +318,16 @@ TEST_CASE("P12: a frame that an operator took away lets the next of its session 
   CHECK(untaken[0].key == behindTaken);
   CHECK(untaken[1].key == unwanted);
   CHECK(untaken[2].key == wanted);
+  const auto gone = [&](const QueuedFrame& frame) { stage.machine.gone({&frame, 1}); };
   // What is taken stays, whatever is said of it.
-  stage.machine.gone({untaken[0].queue, taken});
+  gone({untaken[0].queue, taken});
   CHECK(stage.machine.frames() == 4);
-  stage.machine.gone(untaken[0]);
-  stage.machine.gone(untaken[1]);
+  gone(untaken[0]);
+  gone(untaken[1]);
   CHECK(stage.machine.frames() == 2);
   CHECK(stage.takeKeys() == Keys{wanted});
   // It is taken by now.
-  stage.machine.gone(untaken[2]);
+  gone(untaken[2]);
   CHECK(stage.machine.frames() == 2);
 }
 

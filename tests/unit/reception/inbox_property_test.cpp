@@ -113,15 +113,22 @@ private:
     if (untaken.empty()) {
       return;
     }
-    const QueuedFrame gone = untaken[below(untaken.size())];
+    // Some of them, of several queues.
+    std::vector<QueuedFrame> gone;
+    for (std::uint64_t count = 1 + below(4); count > 0; --count) {
+      gone.push_back(untaken[below(untaken.size())]);
+    }
     for (auto& [name, queue] : queues_) {
-      if (!queue.frames.empty() && queue.frames.front().key == gone.key) {
+      const auto isGone = [&](const ModelFrame& frame) {
+        return std::ranges::count(gone, frame.key, &QueuedFrame::key) != 0;
+      };
+      if (!queue.frames.empty() && isGone(queue.frames.front())) {
         queue.readyAt = SteadyTime::min();
       }
-      std::erase_if(queue.frames, [&](const ModelFrame& frame) { return frame.key == gone.key; });
+      std::erase_if(queue.frames, isGone);
     }
     machine_.gone(gone);
-    // It is gone already.
+    // They are gone already.
     machine_.gone(gone);
     forgetPassed();
   }

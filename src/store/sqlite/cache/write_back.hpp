@@ -13,8 +13,8 @@ inline void requireInvariant(bool holds, const char* violation) {
 }
 
 /// A part of the store's memory that runs ahead of the file inside a write transaction: it gathers changes that a
-/// commit writes, or remembers what was read or written. `components.hpp` keeps all parts in one list, whose order is
-/// that of a commit: `flush`, `committed` and `scopeBegun` go forward in it, all other steps backward.
+/// commit writes, or remembers what was read or written. `components.hpp` keeps all parts in one list, in the
+/// order of a commit: `flush`, `committed` and `scopeBegun` go forward in it, all other steps backward.
 ///
 /// There is one way to forget: `forget` drops what was gathered and what was remembered, and from then on the part says
 /// what the file says. Nothing throws but `begun`, `flush`, `flushAll` and `scopeBegun`.

@@ -4,7 +4,7 @@
 #include "store/digest.hpp"
 #include "store/sqlite/inbound/inbound_marks.hpp"
 
-// What of the marks may go: those whose time is over, sessions of stores that were closed, and all of one sender.
+// Deletes marks: those that are past their time, the sessions of closed stores, and all marks of one sender.
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -152,7 +152,7 @@ std::size_t InboundMarks::forgetSessions(std::string_view source, std::optional<
   return slice.looked;
 }
 
-// A store whose sessions stay is known on.
+// A store stays known while some of its sessions stay.
 std::size_t InboundMarks::forgetOrigins(std::string_view source, std::optional<std::string_view> origin,
                                         ForgetPlace& place, std::size_t limit, ForgetReport& report) {
   std::vector<std::string> found;
