@@ -378,26 +378,24 @@ private:
   // A receiver that was put back is noticed in a session when the session speaks. Whoever dies before it has said so
   // says it again.
   void sayLast() {
+    std::vector<Lane> lanes;
     for (const std::string& from : common_.names) {
       for (const std::string& to : common_.names) {
         for (std::uint32_t session = 0; session < swarm_.sessions && report_.accidents > 0; ++session) {
-          sayUntilStored(from, to, "s" + std::to_string(session));
+          lanes.push_back({from, to, "s" + std::to_string(session), {}});
         }
       }
     }
-  }
-
-  // Without a wish, which might keep it from being sent. A full queue has room when something was delivered.
-  void sayUntilStored(const std::string& from, const std::string& to, const std::string& session) {
-    for (int attempt = 0; attempt < 1'000; ++attempt) {
+    // Without a wish, which might keep it from being sent. A full queue has room when something was delivered; one that
+    // stays full for 100 seconds is blocked.
+    for (auto pause = 100ms; pause < 100s && !lanes.empty(); pause *= 2) {
       keepRunning();
-      const std::string name = nameNext(from, to, session);
-      agents_.at(from)->say(name, 0);
-      run(1ms);
-      if (ledger_.entries.at(name).confirmed) {
-        return;
+      for (Lane& lane : lanes) {
+        lane.last = nameNext(lane.from, lane.to, lane.session);
+        agents_.at(lane.from)->say(lane.last, 0);
       }
-      run(100ms);
+      run(pause);
+      std::erase_if(lanes, [this](const Lane& lane) { return ledger_.entries.at(lane.last).confirmed; });
     }
   }
 
@@ -596,6 +594,14 @@ private:
   std::map<std::string, std::vector<std::string>> processesOf_;
   // Of the agents whose file there is a copy of: since when.
   std::map<std::string, nanoseconds> copiedAt_;
+  struct Lane {
+    std::string from;
+    std::string to;
+    std::string session;
+    /// What was said in it last.
+    std::string last;
+  };
+
   struct Repetition {
     std::string name;
     std::string process;
