@@ -30,8 +30,8 @@ using DeferredDone = std::function<void(bool isCommitted)>;
 /// Lifetime: may outlive the `InboundHandler`; then nothing is taken any more.
 class DeferredFrame {
 public:
-  class Body;
-  explicit DeferredFrame(std::shared_ptr<Body> body) : body_(std::move(body)) {}
+  class Impl;
+  explicit DeferredFrame(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
   [[nodiscard]] const InboundFrame& frame() const noexcept;
 
@@ -74,7 +74,7 @@ public:
   bool giveBack(std::string reason = {}, std::chrono::milliseconds pause = std::chrono::milliseconds(0));
 
 private:
-  std::shared_ptr<Body> body_;
+  std::shared_ptr<Impl> impl_;
 };
 
 /// Which frames of a pool one consumer takes.
@@ -99,7 +99,7 @@ struct DeferredWish {
 /// Lifetime: of one pool of one `InboundHandler` at a time, and may outlive it; wishes stay for the next one.
 class DeferredDemand {
 public:
-  class Body;
+  class Impl;
 
   DeferredDemand();
   ~DeferredDemand();
@@ -118,10 +118,10 @@ public:
   void onUnwanted(std::function<void()> call);
 
   /// The library's own.
-  [[nodiscard]] Body& body() const noexcept { return *body_; }
+  [[nodiscard]] Impl& impl() const noexcept { return *impl_; }
 
 private:
-  const std::unique_ptr<Body> body_;
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox

@@ -106,8 +106,8 @@ public:
   void reloadCertificates();
 
 private:
-  class Body;
-  std::shared_ptr<Body> body_;
+  class Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox

@@ -48,8 +48,8 @@ public:
 
 private:
   friend class protocol::InboundPort;
-  class Body;
-  std::shared_ptr<Body> body_;
+  class Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox

@@ -117,8 +117,8 @@ public:
   void stop();
 
 private:
-  class Body;
-  std::shared_ptr<Body> body_;
+  class Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox

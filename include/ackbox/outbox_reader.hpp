@@ -168,12 +168,12 @@ public:
   [[nodiscard]] std::vector<std::int64_t> processIds() const;
 
 private:
-  struct Body;
-  explicit OutboxReader(std::unique_ptr<Body> body);
+  struct Impl;
+  explicit OutboxReader(std::unique_ptr<Impl> impl);
   /// Throws `Error` with `otherProcess` in a child of the process that opened it.
-  [[nodiscard]] Body& here() const;
+  [[nodiscard]] Impl& here() const;
 
-  std::unique_ptr<Body> body_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox

@@ -47,8 +47,8 @@ public:
   EnqueueReceipt enqueue(const Frame& frame);
 
 private:
-  class Body;
-  std::unique_ptr<Body> body_;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "delivery/due.hpp"
-#include "delivery/machine_body.hpp"
+#include "delivery/machine_impl.hpp"
 
 namespace ackbox::delivery {
 namespace {
@@ -79,12 +79,12 @@ void stamp(const Request& request, const SendReport& report, const Before& befor
 }  // namespace
 
 void Machine::answered(RequestId request, const SendReport& report, const Now& now, Actions& actions) {
-  const auto place = body_->requests.find(request);
-  if (place == body_->requests.end() || place->second.claiming()) {
+  const auto place = impl_->requests.find(request);
+  if (place == impl_->requests.end() || place->second.claiming()) {
     return;
   }
   const Request known = std::move(place->second);
-  body_->requests.erase(place);
+  impl_->requests.erase(place);
   const Before before(actions);
   switch (report.outcome) {
     case RequestOutcome::answered:
@@ -92,47 +92,47 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
         SendReport refusal;
         refusal.outcome = RequestOutcome::peerRefused;
         refusal.error = word->detail.empty() ? kOtherAgent : kOtherAgent + ("; it answers: " + word->detail);
-        body_->giveBack(known, refusal.error, now, actions);
-        body_->peerFailed(known, PeerHealth::Failure::refused, refusal, now, actions);
+        impl_->giveBack(known, refusal.error, now, actions);
+        impl_->peerFailed(known, PeerHealth::Failure::refused, refusal, now, actions);
         break;
       }
       if (report.results.size() == known.items.size()) {
-        body_->settle(known, report, now, actions);
+        impl_->settle(known, report, now, actions);
         break;
       }
-      body_->notTaken(known, PeerHealth::Failure::unavailable, mismatch(report), now, actions);
+      impl_->notTaken(known, PeerHealth::Failure::unavailable, mismatch(report), now, actions);
       break;
     case RequestOutcome::peerUnavailable:
-      body_->notTaken(known, PeerHealth::Failure::unavailable, report, now, actions);
+      impl_->notTaken(known, PeerHealth::Failure::unavailable, report, now, actions);
       break;
     case RequestOutcome::peerRefused:
-      body_->notTaken(known, PeerHealth::Failure::refused, report, now, actions);
+      impl_->notTaken(known, PeerHealth::Failure::refused, report, now, actions);
       break;
     case RequestOutcome::peerGone:
-      body_->notTaken(known, PeerHealth::Failure::gone, report, now, actions);
+      impl_->notTaken(known, PeerHealth::Failure::gone, report, now, actions);
       break;
     case RequestOutcome::connectionLost:
-      body_->connectionLost(known, report, now, actions);
+      impl_->connectionLost(known, report, now, actions);
       break;
     case RequestOutcome::requestRejected:
-      body_->requestRejected(known, report, now, actions);
+      impl_->requestRejected(known, report, now, actions);
       break;
     case RequestOutcome::cancelled:
-      body_->giveBack(known, {}, now, actions);
+      impl_->giveBack(known, {}, now, actions);
       break;
     case RequestOutcome::notSent:
       // If it is memory that is short, less of it helps.
       known.peer->frameLimit = std::max(1U, static_cast<std::uint32_t>(known.items.size()) / 2);
-      body_->giveBack(known, report.error, now, actions);
-      body_->pausePeer(*known.peer, now.steady + kNotSentPause);
+      impl_->giveBack(known, report.error, now, actions);
+      impl_->pausePeer(*known.peer, now.steady + kNotSentPause);
       break;
   }
   stamp(known, report, before, now, actions);
-  body_->endRequest(known);
-  body_->startRequests(now, actions);
+  impl_->endRequest(known);
+  impl_->startRequests(now, actions);
 }
 
-void Machine::Body::peerFailed(const Request& request, PeerHealth::Failure failure, const SendReport& report,
+void Machine::Impl::peerFailed(const Request& request, PeerHealth::Failure failure, const SendReport& report,
                                const Now& now, Actions& actions) {
   Peer& peer = *request.peer;
   const std::string error = report.error.empty() ? std::string(toString(report.outcome)) : report.error;
@@ -157,7 +157,7 @@ void Machine::Body::peerFailed(const Request& request, PeerHealth::Failure failu
   }
 }
 
-void Machine::Body::peerAnswered(Peer& peer, Actions& actions) {
+void Machine::Impl::peerAnswered(Peer& peer, Actions& actions) {
   if (peer.health.succeeded() || peer.recordedDown) {
     peer.recordedDown = false;
     actions.peers.push_back(peer.health.record(peer.key));
@@ -167,7 +167,7 @@ void Machine::Body::peerAnswered(Peer& peer, Actions& actions) {
 // A request of many is halved until the one that loses the connection, if it is one, is alone in a request; only then
 // is it a suspect, which the peer's other requests stand back for. So a network that loses connections makes requests
 // smaller for a while, and no more.
-void Machine::Body::connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
+void Machine::Impl::connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
   Peer& peer = *request.peer;
   const Request::Item& only = request.items.front();
   const auto frames = static_cast<std::uint32_t>(request.items.size());
@@ -196,7 +196,7 @@ void Machine::Body::connectionLost(const Request& request, const SendReport& rep
   }
 }
 
-void Machine::Body::requestRejected(const Request& request, const SendReport& report, const Now& now,
+void Machine::Impl::requestRejected(const Request& request, const SendReport& report, const Now& now,
                                     Actions& actions) {
   Peer& peer = *request.peer;
   if (peer.disowned.empty()) {

@@ -3,7 +3,7 @@
 
 #include "delivery/check.hpp"
 #include "delivery/due.hpp"
-#include "delivery/machine_body.hpp"
+#include "delivery/machine_impl.hpp"
 
 namespace ackbox::delivery {
 namespace {
@@ -23,8 +23,8 @@ std::size_t framesOf(std::span<const SessionClaim> claims) {
 
 void Machine::claimed(RequestId request, std::span<const SessionClaimed> sessions, std::uint64_t ownEpoch,
                       const Now& now, Actions& actions) {
-  const auto place = body_->requests.find(request);
-  if (place == body_->requests.end() || !place->second.claiming()) {
+  const auto place = impl_->requests.find(request);
+  if (place == impl_->requests.end() || !place->second.claiming()) {
     return;
   }
   Request& known = place->second;
@@ -32,25 +32,25 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
   check(std::ranges::equal(sessions, *known.asked, {}, &SessionClaimed::session, &SessionClaim::session),
         "a claim is answered for each session asked for, in that order");
   Peer& peer = *known.peer;
-  Body::Filling filling;
-  filling.bytesMax = body_->bytesMax(peer);
+  Impl::Filling filling;
+  filling.bytesMax = impl_->bytesMax(peer);
   const auto answered = std::exchange(known.asked, nullptr);
   const std::vector<SessionClaim>& asked = *answered;
   for (std::size_t index = 0; index < asked.size(); ++index) {
-    body_->take(known, asked[index], sessions[index], filling, now, actions);
+    impl_->take(known, asked[index], sessions[index], filling, now, actions);
   }
   if (peer.bucket.limits()) {
     peer.bucket.giveBack(framesOf(asked) - known.items.size());
   }
   if (known.outdated) {
     const Request disowned = std::move(known);
-    body_->requests.erase(place);
-    body_->giveBack(disowned, {}, now, actions);
-    body_->disown(disowned, *disowned.outdated, now, actions);
-    body_->endRequest(disowned);
+    impl_->requests.erase(place);
+    impl_->giveBack(disowned, {}, now, actions);
+    impl_->disown(disowned, *disowned.outdated, now, actions);
+    impl_->endRequest(disowned);
   } else if (known.items.empty()) {
-    body_->endRequest(known);
-    body_->requests.erase(place);
+    impl_->endRequest(known);
+    impl_->requests.erase(place);
   } else {
     known.sentAt = now.steady;
     Actions::Send send{.request = request, .peer = peer.key, .items = {}};
@@ -61,23 +61,23 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
     }
     actions.sends.push_back(std::move(send));
   }
-  body_->startRequests(now, actions);
+  impl_->startRequests(now, actions);
 }
 
 void Machine::claimFailed(RequestId request, std::chrono::milliseconds pause, const Now& now, Actions& actions,
                           bool isTooLarge) {
-  const auto place = body_->requests.find(request);
-  if (place == body_->requests.end() || !place->second.claiming()) {
+  const auto place = impl_->requests.find(request);
+  if (place == impl_->requests.end() || !place->second.claiming()) {
     return;
   }
   const Request known = std::move(place->second);
-  body_->requests.erase(place);
+  impl_->requests.erase(place);
   for (const SessionClaim& claim : *known.asked) {
-    Session& session = body_->sessions.at(claim.session);
-    body_->putBack(session, claim.keys);
-    body_->wake(session);
+    Session& session = impl_->sessions.at(claim.session);
+    impl_->putBack(session, claim.keys);
+    impl_->wake(session);
   }
-  body_->endRequest(known);
+  impl_->endRequest(known);
   Peer& peer = *known.peer;
   const std::size_t frames = framesOf(*known.asked);
   if (peer.bucket.limits()) {
@@ -87,11 +87,11 @@ void Machine::claimFailed(RequestId request, std::chrono::milliseconds pause, co
     peer.frameLimit = std::max(1U, std::min(peer.frameLimit, static_cast<std::uint32_t>(frames)) / 2);
     peer.rampRequests = 1;
   }
-  body_->pausePeer(peer, now.steady + boundedWait(pause));
-  body_->startRequests(now, actions);
+  impl_->pausePeer(peer, now.steady + boundedWait(pause));
+  impl_->startRequests(now, actions);
 }
 
-void Machine::Body::take(Request& request, const SessionClaim& asked, const SessionClaimed& got, Filling& filling,
+void Machine::Impl::take(Request& request, const SessionClaim& asked, const SessionClaimed& got, Filling& filling,
                          const Now& now, Actions& actions) {
   Session& session = sessions.at(asked.session);
   setPriority(session, got.priority.value_or(session.priority));
@@ -150,7 +150,7 @@ void Machine::Body::take(Request& request, const SessionClaim& asked, const Sess
   }
 }
 
-void Machine::Body::takeRows(Request& request, Session& session, const SessionClaimed& got, Filling& filling,
+void Machine::Impl::takeRows(Request& request, Session& session, const SessionClaimed& got, Filling& filling,
                              const Now& now, Actions& actions) {
   if (!got.rows.empty()) {
     session.delayedKey = 0;
@@ -191,7 +191,7 @@ void Machine::Body::takeRows(Request& request, Session& session, const SessionCl
 
 // What was asked for and not found before the last row that was found is gone. What lies behind it may be gone or
 // only not reached, so it is asked for again, unless nothing was found at all.
-void Machine::Body::putBackUnclaimed(Session& session, const SessionClaim& asked, const SessionClaimed& got) {
+void Machine::Impl::putBackUnclaimed(Session& session, const SessionClaim& asked, const SessionClaimed& got) {
   const bool foundNone = got.rows.empty() && got.deferred.empty();
   MessageKey last = got.rows.empty() ? 0 : got.rows.back().key;
   for (const DeferredRow& row : got.deferred) {
@@ -213,7 +213,7 @@ void Machine::Body::putBackUnclaimed(Session& session, const SessionClaim& asked
   }
 }
 
-void Machine::Body::release(const Session& session, SessionRelease release, Actions& actions) {
+void Machine::Impl::release(const Session& session, SessionRelease release, Actions& actions) {
   if (!isUnit(session.key)) {
     release.session = session.key;
     release.head = session.queue.empty() ? 0 : session.queue.front();
@@ -221,7 +221,7 @@ void Machine::Body::release(const Session& session, SessionRelease release, Acti
   }
 }
 
-void Machine::Body::putBack(Session& session, std::span<const MessageKey> keys) {
+void Machine::Impl::putBack(Session& session, std::span<const MessageKey> keys) {
   // From the back, so that each one lands in the slot in front of the other.
   for (std::size_t index = keys.size(); index > 0; --index) {
     session.queue.insert(keys[index - 1]);

@@ -1,25 +1,25 @@
 #include <algorithm>
 #include <vector>
 
-#include "delivery/machine_body.hpp"
+#include "delivery/machine_impl.hpp"
 
 namespace ackbox::delivery {
 
 void Machine::applyHolds(const HoldSnapshot& holds, const Now& now, Actions& actions) {
   for (const PeerHolds& held : holds.peers) {
-    body_->applyHold(held, now);
+    impl_->applyHold(held, now);
   }
   std::vector<SessionKey> free;
-  std::set_difference(body_->halted.begin(), body_->halted.end(), holds.sessions.begin(), holds.sessions.end(),
+  std::set_difference(impl_->halted.begin(), impl_->halted.end(), holds.sessions.begin(), holds.sessions.end(),
                       std::back_inserter(free));
   for (const SessionKey session : free) {
-    body_->halted.erase(session);
-    body_->wake(body_->sessions.at(session));
+    impl_->halted.erase(session);
+    impl_->wake(impl_->sessions.at(session));
   }
-  body_->startRequests(now, actions);
+  impl_->startRequests(now, actions);
 }
 
-void Machine::Body::applyHold(const PeerHolds& held, const Now& now) {
+void Machine::Impl::applyHold(const PeerHolds& held, const Now& now) {
   const auto place = peers.find(held.record.peer);
   if (place == peers.end()) {
     return;
@@ -50,23 +50,23 @@ void Machine::Body::applyHold(const PeerHolds& held, const Now& now) {
   touch(peer);
 }
 
-const RetryPolicy& Machine::Body::retryOf(const Session& session) const {
+const RetryPolicy& Machine::Impl::retryOf(const Session& session) const {
   return session.policy.retry == nullptr ? options.retry : *session.policy.retry;
 }
 
-bool Machine::Body::isPastHorizon(const Session& session, const ClaimedRow& row, const Now& now) {
+bool Machine::Impl::isPastHorizon(const Session& session, const ClaimedRow& row, const Now& now) {
   openClock().look(now);
   return horizonPassed(retryOf(session), row, openClock(), options.horizonGrace, now);
 }
 
 std::vector<PeerKey> Machine::takeChangedPeers() {
   std::vector<PeerKey> keys;
-  keys.reserve(body_->changed.size());
-  for (Peer* peer : body_->changed) {
+  keys.reserve(impl_->changed.size());
+  for (Peer* peer : impl_->changed) {
     peer->isChanged = false;
     keys.push_back(peer->key);
   }
-  body_->changed.clear();
+  impl_->changed.clear();
   return keys;
 }
 

@@ -5,11 +5,11 @@
 
 #include "delivery/check.hpp"
 #include "delivery/due.hpp"
-#include "delivery/machine_body.hpp"
+#include "delivery/machine_impl.hpp"
 
 namespace ackbox::delivery {
 
-Machine::Body::Body(MachineOptions machineOptions, Random& machineRandom)
+Machine::Impl::Impl(MachineOptions machineOptions, Random& machineRandom)
     : options(std::move(machineOptions)),
       random(machineRandom),
       timers([this](const Timers::Timer& timer) { return isLive(timer); }) {
@@ -17,7 +17,7 @@ Machine::Body::Body(MachineOptions machineOptions, Random& machineRandom)
   check(options.batchFrames >= 1, "a batch has room for a frame");
 }
 
-Peer& Machine::Body::peerOf(PeerKey key) {
+Peer& Machine::Impl::peerOf(PeerKey key) {
   const auto [place, isNew] = peers.try_emplace(key);
   if (isNew) {
     place->second.key = key;
@@ -26,7 +26,7 @@ Peer& Machine::Body::peerOf(PeerKey key) {
   return place->second;
 }
 
-void Machine::Body::introduce(const SessionInfo& info, const Now& now) {
+void Machine::Impl::introduce(const SessionInfo& info, const Now& now) {
   const auto [place, isNew] = sessions.try_emplace(info.key);
   if (!isNew) {
     return;
@@ -43,7 +43,7 @@ void Machine::Body::introduce(const SessionInfo& info, const Now& now) {
   }
 }
 
-void Machine::Body::see(const RowSeen& row, const Now& now) {
+void Machine::Impl::see(const RowSeen& row, const Now& now) {
   const auto place = sessions.find(row.session);
   check(place != sessions.end(), "a session is introduced before its first row");
   Session& session = place->second;
@@ -75,7 +75,7 @@ void Machine::Body::see(const RowSeen& row, const Now& now) {
   }
 }
 
-bool Machine::Body::isInFlight(const Session& session, MessageKey key) const {
+bool Machine::Impl::isInFlight(const Session& session, MessageKey key) const {
   if (session.phase != Phase::inFlight) {
     return false;
   }
@@ -88,7 +88,7 @@ bool Machine::Body::isInFlight(const Session& session, MessageKey key) const {
                      [&](const Request::Item& item) { return item.session == &session && item.row.key == key; });
 }
 
-bool Machine::Body::isLive(const Timers::Timer& timer) const {
+bool Machine::Impl::isLive(const Timers::Timer& timer) const {
   switch (timer.kind) {
     case Timers::Kind::session: {
       const Session& session = sessions.at(timer.owner);
@@ -114,7 +114,7 @@ bool Machine::Body::isLive(const Timers::Timer& timer) const {
   return false;
 }
 
-void Machine::Body::expire(const Timers::Timer& timer, const Now& now, Actions& actions) {
+void Machine::Impl::expire(const Timers::Timer& timer, const Now& now, Actions& actions) {
   switch (timer.kind) {
     case Timers::Kind::session:
       wake(sessions.at(timer.owner));
@@ -132,7 +132,7 @@ void Machine::Body::expire(const Timers::Timer& timer, const Now& now, Actions& 
   }
 }
 
-void Machine::Body::recall(Session& session, MessageKey key, const char* why, const Now& now, Actions& actions) {
+void Machine::Impl::recall(Session& session, MessageKey key, const char* why, const Now& now, Actions& actions) {
   const auto place = session.deferred.find(key);
   Settlement settlement = returning(session, *place, now);
   settlement.transition = Transition::retry;
@@ -144,7 +144,7 @@ void Machine::Body::recall(Session& session, MessageKey key, const char* why, co
 }
 
 // The peer has it: nothing has failed, so nothing is charged.
-void Machine::Body::askAgain(Session& session, MessageKey key, const Now& now, Actions& actions) {
+void Machine::Impl::askAgain(Session& session, MessageKey key, const Now& now, Actions& actions) {
   const auto place = session.deferred.find(key);
   Settlement settlement = returning(session, *place, now);
   settlement.transition = Transition::release;
@@ -155,7 +155,7 @@ void Machine::Body::askAgain(Session& session, MessageKey key, const Now& now, A
   sendAgain(session, place);
 }
 
-Settlement Machine::Body::returning(const Session& session, const std::pair<const MessageKey, Deferred>& deferred,
+Settlement Machine::Impl::returning(const Session& session, const std::pair<const MessageKey, Deferred>& deferred,
                                     const Now& now) {
   Settlement settlement;
   settlement.key = deferred.first;
@@ -167,7 +167,7 @@ Settlement Machine::Body::returning(const Session& session, const std::pair<cons
   return settlement;
 }
 
-void Machine::Body::sendAgain(Session& session, std::map<MessageKey, Deferred>::iterator place) {
+void Machine::Impl::sendAgain(Session& session, std::map<MessageKey, Deferred>::iterator place) {
   session.queue.insert(place->first);
   session.deferred.erase(place);
   if (session.phase == Phase::idle) {
@@ -175,11 +175,11 @@ void Machine::Body::sendAgain(Session& session, std::map<MessageKey, Deferred>::
   }
 }
 
-Session& Machine::Body::keeperOf(Session& session) {
+Session& Machine::Impl::keeperOf(Session& session) {
   return session.unorderedQueue == nullptr ? session : *session.unorderedQueue;
 }
 
-std::chrono::milliseconds Machine::Body::ackWait(Session& session, MessageKey key) const {
+std::chrono::milliseconds Machine::Impl::ackWait(Session& session, MessageKey key) const {
   const std::map<MessageKey, std::uint8_t>& reasks = keeperOf(session).reasks;
   const auto place = reasks.find(key);
   const std::uint8_t doublings = place == reasks.end() ? std::uint8_t{0} : place->second;
@@ -187,105 +187,105 @@ std::chrono::milliseconds Machine::Body::ackWait(Session& session, MessageKey ke
   return std::max(options.ackTimeout, boundedWait(options.ackTimeout * (1U << doublings)));
 }
 
-void Machine::Body::watch(Session& session, MessageKey key, const Deferred& deferred) {
+void Machine::Impl::watch(Session& session, MessageKey key, const Deferred& deferred) {
   Session& keeper = keeperOf(session);
   keeper.deferred.insert_or_assign(key, deferred);
   timers.add({.due = deferred.deadline, .owner = keeper.key, .key = key, .kind = Timers::Kind::deadline});
 }
 
-Machine::Machine(MachineOptions options, Random& random) : body_(std::make_unique<Body>(std::move(options), random)) {}
+Machine::Machine(MachineOptions options, Random& random) : impl_(std::make_unique<Impl>(std::move(options), random)) {}
 
 Machine::~Machine() = default;
 
 void Machine::peerAdded(PeerKey peer, std::uint32_t maxRequests, std::uint32_t creditFrames,
                         const RateLimit& rateLimit) {
   check(maxRequests >= 1 && creditFrames >= 1, "a peer may have at least one request of one frame");
-  Peer& known = body_->peerOf(peer);
+  Peer& known = impl_->peerOf(peer);
   known.maxRequests = maxRequests;
   known.creditFrames = creditFrames;
   known.bucket = TokenBucket(rateLimit);
-  body_->touch(known);
+  impl_->touch(known);
 }
 
 void Machine::rowsSeen(std::span<const SessionInfo> sessions, std::span<const RowSeen> rows, const Now& now,
                        Actions& actions, std::optional<std::int64_t> recalls) {
-  body_->openClock().look(now);
+  impl_->openClock().look(now);
   for (const SessionInfo& session : sessions) {
-    body_->introduce(session, now);
+    impl_->introduce(session, now);
   }
   for (const RowSeen& row : rows) {
-    body_->see(row, now);
+    impl_->see(row, now);
   }
   // Before the next claim is decided, and after all that were decided without these rows.
-  body_->recalls = recalls.value_or(body_->recalls);
-  body_->startRequests(now, actions);
+  impl_->recalls = recalls.value_or(impl_->recalls);
+  impl_->startRequests(now, actions);
 }
 
 void Machine::forget(SessionKey session, MessageKey key) {
-  const auto place = body_->sessions.find(session);
-  if (place == body_->sessions.end()) {
+  const auto place = impl_->sessions.find(session);
+  if (place == impl_->sessions.end()) {
     return;
   }
   Session& known = place->second;
   if (known.deferred.erase(key) > 0) {
-    body_->timers.abandoned();
+    impl_->timers.abandoned();
   }
   known.reasks.erase(key);
   known.queue.erase(key);
   if (known.unordered) {
-    body_->forgetUnordered(known, key);
+    impl_->forgetUnordered(known, key);
   }
-  Body::absolve(*known.peer, key);
-  body_->timers.settle();
+  Impl::absolve(*known.peer, key);
+  impl_->timers.settle();
 }
 
 void Machine::recalled(SessionKey session, MessageKey key, const Now& now, Actions& actions) {
-  const auto place = body_->sessions.find(session);
-  if (place == body_->sessions.end() || !place->second.deferred.contains(key)) {
+  const auto place = impl_->sessions.find(session);
+  if (place == impl_->sessions.end() || !place->second.deferred.contains(key)) {
     return;
   }
-  body_->recall(place->second, key, "the peer asks for it again", now, actions);
-  body_->timers.abandoned();
-  body_->timers.settle();
-  body_->startRequests(now, actions);
+  impl_->recall(place->second, key, "the peer asks for it again", now, actions);
+  impl_->timers.abandoned();
+  impl_->timers.settle();
+  impl_->startRequests(now, actions);
 }
 
 void Machine::tick(const Now& now, Actions& actions) {
-  body_->openClock().look(now);
-  while (const auto timer = body_->timers.takeDue(now.steady)) {
-    body_->expire(*timer, now, actions);
+  impl_->openClock().look(now);
+  while (const auto timer = impl_->timers.takeDue(now.steady)) {
+    impl_->expire(*timer, now, actions);
   }
-  body_->startRequests(now, actions);
+  impl_->startRequests(now, actions);
 }
 
 void Machine::setClaiming(bool on) {
-  if (on && !body_->claiming) {
-    for (auto& [key, peer] : body_->peers) {
-      body_->touch(peer);
+  if (on && !impl_->claiming) {
+    for (auto& [key, peer] : impl_->peers) {
+      impl_->touch(peer);
     }
   }
-  body_->claiming = on;
+  impl_->claiming = on;
 }
 
 void Machine::setClaimBudget(std::size_t requests) {
-  body_->claimBudget = requests;
+  impl_->claimBudget = requests;
 }
 
 std::optional<SteadyTime> Machine::nextWake() const {
   // A peer was added, or claiming was turned on, and no event has come since.
-  if (body_->claiming && !body_->touched.empty()) {
+  if (impl_->claiming && !impl_->touched.empty()) {
     return SteadyTime{};
   }
-  return body_->timers.next();
+  return impl_->timers.next();
 }
 
 std::size_t Machine::requestsInFlight() const {
-  return body_->requests.size();
+  return impl_->requests.size();
 }
 
 std::vector<RequestId> Machine::requestsSent() const {
   std::vector<RequestId> sent;
-  for (const auto& [id, request] : body_->requests) {
+  for (const auto& [id, request] : impl_->requests) {
     if (!request.claiming()) {
       sent.push_back(id);
     }
@@ -295,8 +295,8 @@ std::vector<RequestId> Machine::requestsSent() const {
 }
 
 std::optional<PeerView> Machine::peer(PeerKey key) const {
-  const auto place = body_->peers.find(key);
-  if (place == body_->peers.end()) {
+  const auto place = impl_->peers.find(key);
+  if (place == impl_->peers.end()) {
     return std::nullopt;
   }
   const Peer& peer = place->second;

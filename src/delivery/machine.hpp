@@ -187,8 +187,8 @@ public:
   [[nodiscard]] std::vector<PeerKey> takeChangedPeers();
 
 private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox::delivery

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "delivery/machine_body.hpp"
+#include "delivery/machine_impl.hpp"
 
 namespace ackbox::delivery {
 namespace {
@@ -18,16 +18,16 @@ constexpr const char* kDisowned =
 }  // namespace
 
 void Machine::peerKnown(PeerKey peer, std::string store, std::uint64_t storeEpoch) {
-  Peer& known = body_->peerOf(peer);
+  Peer& known = impl_->peerOf(peer);
   known.store = std::move(store);
   known.storeEpoch = storeEpoch;
 }
 
-bool Machine::Body::isOfLostStore(const Request& request, const SendReport& report) {
+bool Machine::Impl::isOfLostStore(const Request& request, const SendReport& report) {
   return request.id <= request.peer->metAt && !report.store.empty() && report.store != request.peer->store;
 }
 
-void Machine::Body::notePeerStore(const Request& request, const SendReport& report, Actions& actions) {
+void Machine::Impl::notePeerStore(const Request& request, const SendReport& report, Actions& actions) {
   Peer& peer = *request.peer;
   const bool isKnown = report.store == peer.store && report.storeEpoch <= peer.storeEpoch;
   // An answer that the old store gave may come after one of the new.
@@ -51,7 +51,7 @@ void Machine::Body::notePeerStore(const Request& request, const SendReport& repo
   actions.identities.push_back(std::move(identity));
 }
 
-std::optional<PeerIdentity> Machine::Body::whetherStale(const Request& request, const SendReport& report) {
+std::optional<PeerIdentity> Machine::Impl::whetherStale(const Request& request, const SendReport& report) {
   Peer& peer = *request.peer;
   if (std::none_of(report.results.begin(), report.results.end(), isStale)) {
     // An epoch is seen in sessions only, and of what is taken.
@@ -79,7 +79,7 @@ std::optional<PeerIdentity> Machine::Body::whetherStale(const Request& request, 
   return found;
 }
 
-const SessionReport* Machine::Body::reportOf(const SendReport& report, std::size_t firstItem, Items items,
+const SessionReport* Machine::Impl::reportOf(const SendReport& report, std::size_t firstItem, Items items,
                                              std::size_t& next) {
   if (isUnit(items.front().session->key)) {
     return nullptr;
@@ -92,7 +92,7 @@ const SessionReport* Machine::Body::reportOf(const SendReport& report, std::size
   return progress == report.sessions.end() ? nullptr : &*progress;
 }
 
-bool Machine::Body::mistrusts(Items items, std::uint64_t confirmed, const SessionReport& progress) {
+bool Machine::Impl::mistrusts(Items items, std::uint64_t confirmed, const SessionReport& progress) {
   Session& session = *items.front().session;
   if (progress.isOther) {
     return true;
@@ -109,7 +109,7 @@ bool Machine::Body::mistrusts(Items items, std::uint64_t confirmed, const Sessio
   return true;
 }
 
-PeerIdentity Machine::Body::selfRestored(PeerKey peer, const Session& session, std::uint64_t confirmed,
+PeerIdentity Machine::Impl::selfRestored(PeerKey peer, const Session& session, std::uint64_t confirmed,
                                          std::uint64_t accepted) {
   PeerIdentity found;
   found.peer = peer;
@@ -120,7 +120,7 @@ PeerIdentity Machine::Body::selfRestored(PeerKey peer, const Session& session, s
   return found;
 }
 
-void Machine::Body::reportForgotten(const Request& request, const Session& session, std::uint64_t predecessor,
+void Machine::Impl::reportForgotten(const Request& request, const Session& session, std::uint64_t predecessor,
                                     const SessionReport& progress, const SendReport& report, Actions& actions) {
   // All of the peer's sessions begin anew when its store is another; that was reported.
   if (request.id <= request.peer->metAt) {
@@ -140,7 +140,7 @@ void Machine::Body::reportForgotten(const Request& request, const Session& sessi
   actions.identities.push_back(std::move(identity));
 }
 
-void Machine::Body::disown(const Request& request, const PeerIdentity& found, const Now& now, Actions& actions) {
+void Machine::Impl::disown(const Request& request, const PeerIdentity& found, const Now& now, Actions& actions) {
   // Reported once, in however many sessions it shows.
   if (request.peer->disowned.empty()) {
     actions.identities.push_back(found);
@@ -149,14 +149,14 @@ void Machine::Body::disown(const Request& request, const PeerIdentity& found, co
   keepDisowned(request, now, actions);
 }
 
-void Machine::Body::keepDisowned(const Request& request, const Now& now, Actions& actions) {
+void Machine::Impl::keepDisowned(const Request& request, const Now& now, Actions& actions) {
   SendReport report;
   report.outcome = RequestOutcome::peerRefused;
   report.error = kDisowned;
   peerFailed(request, PeerHealth::Failure::refused, report, now, actions);
 }
 
-void Machine::Body::own(Peer& peer, SessionKey session) {
+void Machine::Impl::own(Peer& peer, SessionKey session) {
   peer.disowned.erase(session);
 }
 

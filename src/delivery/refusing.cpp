@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "delivery/due.hpp"
-#include "delivery/machine_body.hpp"
+#include "delivery/machine_impl.hpp"
 
 namespace ackbox::delivery {
 namespace {
@@ -23,11 +23,11 @@ constexpr std::chrono::milliseconds kLateAfter{250};
 
 }  // namespace
 
-bool Machine::Body::isUnclear(const SendReport& report) {
+bool Machine::Impl::isUnclear(const SendReport& report) {
   return report.outcome == RequestOutcome::peerUnavailable && report.isUnclear && !report.retryAfter;
 }
 
-void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure, const SendReport& report,
+void Machine::Impl::notTaken(const Request& request, PeerHealth::Failure failure, const SendReport& report,
                              const Now& now, Actions& actions) {
   using enum PeerHealth::Failure;
   Peer& peer = *request.peer;
@@ -78,7 +78,7 @@ void Machine::Body::notTaken(const Request& request, PeerHealth::Failure failure
   peerFailed(request, failure, explained, now, actions);
 }
 
-void Machine::Body::refusedForItself(const Request& request, PeerHealth::Failure failure, bool areOthersTaken,
+void Machine::Impl::refusedForItself(const Request& request, PeerHealth::Failure failure, bool areOthersTaken,
                                      bool isLate, const SendReport& report, const Now& now, Actions& actions) {
   const Request::Item& only = request.items.front();
   Session& session = *only.session;

@@ -2,18 +2,18 @@
 #include <limits>
 #include <utility>
 
-#include "delivery/machine_body.hpp"
+#include "delivery/machine_impl.hpp"
 
 namespace ackbox::delivery {
 
-void Machine::Body::touch(Peer& peer) {
+void Machine::Impl::touch(Peer& peer) {
   if (!peer.dirty) {
     peer.dirty = true;
     touched.push_back(&peer);
   }
 }
 
-void Machine::Body::wake(Session& session) {
+void Machine::Impl::wake(Session& session) {
   session.request = 0;
   if (session.unorderedQueue != nullptr && rejoinQueue(session)) {
     return;
@@ -27,7 +27,7 @@ void Machine::Body::wake(Session& session) {
 }
 
 // An unordered queue's suspects are units, apart from it. Precondition: something waits in it.
-Machine::Body::Turn Machine::Body::turnOf(const Session& session) {
+Machine::Impl::Turn Machine::Impl::turnOf(const Session& session) {
   if (session.unordered) {
     return Turn::ordinary;
   }
@@ -41,7 +41,7 @@ Machine::Body::Turn Machine::Body::turnOf(const Session& session) {
   return session.peer->refusals.isLate(head) ? Turn::late : Turn::refused;
 }
 
-ReadyQueue& Machine::Body::queueOf(Peer& peer, Turn turn) {
+ReadyQueue& Machine::Impl::queueOf(Peer& peer, Turn turn) {
   switch (turn) {
     case Turn::suspect:
       return peer.suspectReady;
@@ -56,25 +56,25 @@ ReadyQueue& Machine::Body::queueOf(Peer& peer, Turn turn) {
 }
 
 // Precondition: something waits in it.
-void Machine::Body::enqueueReady(Session& session) {
+void Machine::Impl::enqueueReady(Session& session) {
   Peer& peer = *session.peer;
   queueOf(peer, turnOf(session)).push(session);
   touch(peer);
 }
 
-void Machine::Body::absolve(Peer& peer, MessageKey key) {
+void Machine::Impl::absolve(Peer& peer, MessageKey key) {
   peer.suspects.clear(key);
   peer.refusals.clear(key);
 }
 
-void Machine::Body::setPriority(Session& session, std::uint8_t priority) {
+void Machine::Impl::setPriority(Session& session, std::uint8_t priority) {
   if (std::exchange(session.priority, priority) != priority && session.phase == Phase::ready &&
       !session.queue.empty()) {
     enqueueReady(session);
   }
 }
 
-void Machine::Body::park(Session& session, Phase phase, SteadyTime until) {
+void Machine::Impl::park(Session& session, Phase phase, SteadyTime until) {
   session.request = 0;
   if (session.unorderedQueue != nullptr) {
     parkUnit(session, until);
@@ -85,7 +85,7 @@ void Machine::Body::park(Session& session, Phase phase, SteadyTime until) {
   timers.add({.due = until, .owner = session.key, .key = 0, .kind = Timers::Kind::session});
 }
 
-void Machine::Body::startRequests(const Now& now, Actions& actions) {
+void Machine::Impl::startRequests(const Now& now, Actions& actions) {
   // One request each in turn, beginning with another peer every time, so that a small budget is shared among them.
   auto turn = static_cast<std::size_t>(lastRequest);
   while (!touched.empty()) {
@@ -108,7 +108,7 @@ void Machine::Body::startRequests(const Now& now, Actions& actions) {
   timers.settle();
 }
 
-bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
+bool Machine::Impl::startRequest(Peer& peer, const Now& now, Actions& actions) {
   if (peer.requestsInFlight >= std::min(peer.maxRequests, peer.rampRequests) || peer.exclusive != 0 || peer.isPaused ||
       now.steady < peer.pausedUntil) {
     return false;
@@ -159,7 +159,7 @@ bool Machine::Body::startRequest(Peer& peer, const Now& now, Actions& actions) {
   return true;
 }
 
-std::optional<Machine::Body::Turn> Machine::Body::nextTurn(Peer& peer, const Now& now) {
+std::optional<Machine::Impl::Turn> Machine::Impl::nextTurn(Peer& peer, const Now& now) {
   tidy(peer);
   if (peer.health.down()) {
     return nextProbe(peer, now);
@@ -181,7 +181,7 @@ std::optional<Machine::Body::Turn> Machine::Body::nextTurn(Peer& peer, const Now
 }
 
 // Whether a refused message has its turn: in turn with others, when one of them was answered since, or it is the last.
-bool Machine::Body::mayAskAgain(Peer& peer) {
+bool Machine::Impl::mayAskAgain(Peer& peer) {
   if (peer.refusedReady.empty() || (peer.ordinarySinceRefused == 0 && !peer.ready.empty())) {
     return false;
   }
@@ -192,7 +192,7 @@ bool Machine::Body::mayAskAgain(Peer& peer) {
 
 // Whether a message that held its place for long before it was not taken has its turn: behind what can go now, though
 // not without end, and never in more than half of the places, so that it leaves room for what was never tried.
-bool Machine::Body::mayAskLate(Peer& peer, bool areOthersNext) {
+bool Machine::Impl::mayAskLate(Peer& peer, bool areOthersNext) {
   const std::uint32_t places = std::max(1U, std::min(peer.maxRequests, peer.rampRequests) / 2);
   if (peer.lateReady.empty() || peer.lateInFlight >= places ||
       (areOthersNext && peer.ordinarySinceLate < ReadyQueue::kPatience)) {
@@ -205,7 +205,7 @@ bool Machine::Body::mayAskLate(Peer& peer, bool areOthersNext) {
 }
 
 // Another message each time: those that were refused already say nothing new, and go when there are no others.
-std::optional<Machine::Body::Turn> Machine::Body::nextProbe(Peer& peer, const Now& now) {
+std::optional<Machine::Impl::Turn> Machine::Impl::nextProbe(Peer& peer, const Now& now) {
   const bool hasUntried = !peer.ready.empty() || !peer.suspectReady.empty();
   const SteadyTime due = hasUntried ? peer.health.probeOtherAt() : peer.health.probeAt();
   if (peer.probe != 0 || now.steady < due) {
@@ -230,25 +230,25 @@ std::optional<Machine::Body::Turn> Machine::Body::nextProbe(Peer& peer, const No
   return peer.refusedReady.empty() ? std::nullopt : std::optional(Turn::refused);
 }
 
-bool Machine::Body::hasOthersToAsk(Peer& peer) {
+bool Machine::Impl::hasOthersToAsk(Peer& peer) {
   tidy(peer);
   return !peer.ready.empty() || !peer.suspectReady.empty() || peer.requestsInFlight > 1;
 }
 
-std::uint64_t Machine::Body::bytesMax(const Peer& peer) const {
+std::uint64_t Machine::Impl::bytesMax(const Peer& peer) const {
   return peer.creditBytes > 0 ? std::min<std::uint64_t>(options.batchBytes, peer.creditBytes) : options.batchBytes;
 }
 
 // Sees to it that each queue's first session belongs there: messages may have been forgotten, or have come back in
 // front of others, since it was queued. What one pass moves may stand first where it was moved to.
-void Machine::Body::tidy(Peer& peer) {
+void Machine::Impl::tidy(Peer& peer) {
   using enum Turn;
   for (const Turn turn : {ordinary, suspect, refused, late, ordinary, suspect, refused}) {
     tidy(peer, turn);
   }
 }
 
-void Machine::Body::tidy(Peer& peer, Turn turn) {
+void Machine::Impl::tidy(Peer& peer, Turn turn) {
   ReadyQueue& queue = queueOf(peer, turn);
   while (!queue.empty()) {
     Session& first = queue.front();
@@ -272,7 +272,7 @@ void Machine::Body::tidy(Peer& peer, Turn turn) {
 }
 
 // Precondition: the queue is tidy and not empty, so at least one frame is found.
-std::vector<SessionClaim> Machine::Body::assemble(Peer& peer, std::size_t allowed, const Now& now) {
+std::vector<SessionClaim> Machine::Impl::assemble(Peer& peer, std::size_t allowed, const Now& now) {
   std::size_t limit = std::min<std::size_t>(allowed, std::min(options.batchFrames, peer.frameLimit));
   if (peer.creditFrames > 0) {
     limit = std::min<std::size_t>(limit, peer.creditFrames);
@@ -313,7 +313,7 @@ std::vector<SessionClaim> Machine::Body::assemble(Peer& peer, std::size_t allowe
 }
 
 // Precondition: the queue is tidy and not empty.
-std::vector<SessionClaim> Machine::Body::takeHead(ReadyQueue& queue, const Now& now) {
+std::vector<SessionClaim> Machine::Impl::takeHead(ReadyQueue& queue, const Now& now) {
   Session& session = queue.front();
   queue.popFront();
   std::vector<SessionClaim> claims{{.session = session.key, .keys = {session.queue.front()}}};
@@ -323,7 +323,7 @@ std::vector<SessionClaim> Machine::Body::takeHead(ReadyQueue& queue, const Now& 
   return claims;
 }
 
-std::size_t Machine::Body::allowance(Peer& peer, const Now& now) {
+std::size_t Machine::Impl::allowance(Peer& peer, const Now& now) {
   if (!peer.bucket.limits()) {
     return std::numeric_limits<std::size_t>::max();
   }
@@ -334,14 +334,14 @@ std::size_t Machine::Body::allowance(Peer& peer, const Now& now) {
   return allowed;
 }
 
-void Machine::Body::pausePeer(Peer& peer, SteadyTime until) {
+void Machine::Impl::pausePeer(Peer& peer, SteadyTime until) {
   if (until > peer.pausedUntil) {
     peer.pausedUntil = until;
     timers.add({.due = until, .owner = peer.key, .key = 0, .kind = Timers::Kind::pause});
   }
 }
 
-void Machine::Body::endRequest(const Request& request) {
+void Machine::Impl::endRequest(const Request& request) {
   Peer& peer = *request.peer;
   --peer.requestsInFlight;
   peer.lateInFlight -= request.isLate ? 1U : 0U;

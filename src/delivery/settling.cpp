@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "delivery/due.hpp"
-#include "delivery/machine_body.hpp"
+#include "delivery/machine_impl.hpp"
 
 namespace ackbox::delivery {
 namespace {
@@ -39,7 +39,7 @@ void forEachSession(std::span<const Request::Item> items, Visit visit) {
 
 }  // namespace
 
-void Machine::Body::settle(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
+void Machine::Impl::settle(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
   Peer& peer = *request.peer;
   if (isOfLostStore(request, report)) {
     giveBack(request, "the store that answered is lost", now, actions);
@@ -95,7 +95,7 @@ void Machine::Body::settle(const Request& request, const SendReport& report, con
 }
 
 // What the answers so far say of a session, frame by frame in their order.
-struct Machine::Body::SessionAnswer {
+struct Machine::Impl::SessionAnswer {
   SessionAnswer(std::uint64_t predecessor, const SessionReport* progress)
       : hasForgotten(progress != nullptr && progress->accepted < predecessor), standsBy(predecessor) {}
 
@@ -112,7 +112,7 @@ struct Machine::Body::SessionAnswer {
   bool reset = false;
 };
 
-void Machine::Body::settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor,
+void Machine::Impl::settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor,
                                   const SessionReport* progress, const Now& now, Actions& actions) {
   Session& session = *items.front().session;
   SessionAnswer answer(predecessor, progress);
@@ -142,7 +142,7 @@ void Machine::Body::settleSession(Items items, std::span<const FrameResult> resu
   release(session, ended, actions);
 }
 
-Verdict Machine::Body::verdictOn(Session& session, const Request::Item& item, const FrameResult& result,
+Verdict Machine::Impl::verdictOn(Session& session, const Request::Item& item, const FrameResult& result,
                                  SessionAnswer& answer, const Now& now) {
   const ClaimedRow& row = item.row;
   Verdict verdict;
@@ -185,7 +185,7 @@ Verdict Machine::Body::verdictOn(Session& session, const Request::Item& item, co
   return verdict;
 }
 
-void Machine::Body::settleFrame(Session& session, const Request::Item& item, const FrameResult& result,
+void Machine::Impl::settleFrame(Session& session, const Request::Item& item, const FrameResult& result,
                                 SessionAnswer& answer, const Now& now, Actions& actions) {
   const ClaimedRow& row = item.row;
   Verdict verdict = verdictOn(session, item, result, answer, now);
@@ -218,7 +218,7 @@ void Machine::Body::settleFrame(Session& session, const Request::Item& item, con
 
 // A peer that does not know our predecessor has lost what it deferred, too; with a later frame accepted it would call
 // those duplicates. Where it says what it knows, the store puts them back, for whichever process waits for them.
-void Machine::Body::recallDeferred(Session& session, Items items, const Now& now, Actions& actions) {
+void Machine::Impl::recallDeferred(Session& session, Items items, const Now& now, Actions& actions) {
   std::vector<MessageKey> others;
   for (const auto& deferred : session.deferred) {
     const MessageKey key = deferred.first;
@@ -232,13 +232,13 @@ void Machine::Body::recallDeferred(Session& session, Items items, const Now& now
   }
 }
 
-void Machine::Body::giveBack(const Request& request, const std::string& error, const Now& now, Actions& actions) {
+void Machine::Impl::giveBack(const Request& request, const std::string& error, const Now& now, Actions& actions) {
   forEachSession(request.items, [&](std::size_t first, std::size_t count) {
     giveBackSession(Items(request.items).subspan(first, count), error, now, actions);
   });
 }
 
-void Machine::Body::giveBackSession(Items items, const std::string& error, const Now& now, Actions& actions) {
+void Machine::Impl::giveBackSession(Items items, const std::string& error, const Now& now, Actions& actions) {
   Session& session = *items.front().session;
   // From the back, so that each key lands in the slot in front of the other.
   for (std::size_t index = items.size(); index > 0; --index) {
@@ -252,7 +252,7 @@ void Machine::Body::giveBackSession(Items items, const std::string& error, const
   wake(session);
 }
 
-void Machine::Body::giveBackLater(const Request& request, const std::string& error, std::chrono::milliseconds delay,
+void Machine::Impl::giveBackLater(const Request& request, const std::string& error, std::chrono::milliseconds delay,
                                   const Now& now, Actions& actions) {
   const Request::Item& only = request.items.front();
   Session& session = *only.session;
@@ -268,7 +268,7 @@ void Machine::Body::giveBackLater(const Request& request, const std::string& err
   park(session, Phase::backoff, now.steady + delay);
 }
 
-void Machine::Body::failOnly(const Request& request, const char* reason, const std::string& error, const Now& now,
+void Machine::Impl::failOnly(const Request& request, const char* reason, const std::string& error, const Now& now,
                              Actions& actions) {
   const Request::Item& only = request.items.front();
   absolve(*request.peer, only.row.key);
@@ -280,7 +280,7 @@ void Machine::Body::failOnly(const Request& request, const char* reason, const s
   settleOnly(request, std::move(verdict), error, now, actions);
 }
 
-void Machine::Body::settleOnly(const Request& request, Verdict verdict, const std::string& error, const Now& now,
+void Machine::Impl::settleOnly(const Request& request, Verdict verdict, const std::string& error, const Now& now,
                                Actions& actions) {
   const Request::Item& only = request.items.front();
   Session& session = *only.session;
@@ -305,7 +305,7 @@ void Machine::Body::settleOnly(const Request& request, Verdict verdict, const st
   }
 }
 
-void Machine::Body::decide(const Session& session, const ClaimedRow& row, const FrameResult& result, const Now& now,
+void Machine::Impl::decide(const Session& session, const ClaimedRow& row, const FrameResult& result, const Now& now,
                            Verdict& verdict) const {
   if (result.decision) {
     apply(*result.decision, now.wall, verdict);

@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "delivery/due.hpp"
-#include "delivery/machine_body.hpp"
+#include "delivery/machine_impl.hpp"
 
 namespace ackbox::delivery {
 
-void Machine::Body::seeUnordered(Session& unorderedQueue, const RowSeen& row, const Now& now) {
+void Machine::Impl::seeUnordered(Session& unorderedQueue, const RowSeen& row, const Now& now) {
   if (row.key <= unorderedQueue.highestKey &&
       (sessions.contains(unitOf(row.key)) || unorderedQueue.queue.contains(row.key) ||
        !isNews(unorderedQueue, row, now))) {
@@ -26,7 +26,7 @@ void Machine::Body::seeUnordered(Session& unorderedQueue, const RowSeen& row, co
 
 // Whether what the file says of a row ends what is known of its wait here: another process may have put back what was
 // deferred, or have let go what waited longer.
-bool Machine::Body::isNews(Session& unorderedQueue, const RowSeen& row, const Now& now) {
+bool Machine::Impl::isNews(Session& unorderedQueue, const RowSeen& row, const Now& now) {
   const bool isPending = row.state == MessageState::pending;
   if (unorderedQueue.deferred.contains(row.key)) {
     if (isPending) {
@@ -47,19 +47,19 @@ bool Machine::Body::isNews(Session& unorderedQueue, const RowSeen& row, const No
   return isSooner;
 }
 
-void Machine::Body::queueUnordered(Session& unorderedQueue, MessageKey key) {
+void Machine::Impl::queueUnordered(Session& unorderedQueue, MessageKey key) {
   if (unorderedQueue.queue.insert(key) && unorderedQueue.phase == Phase::idle) {
     wake(unorderedQueue);
   }
 }
 
-void Machine::Body::delay(Session& unorderedQueue, MessageKey key, const Delay& delay) {
+void Machine::Impl::delay(Session& unorderedQueue, MessageKey key, const Delay& delay) {
   unorderedQueue.delayed.insert_or_assign(key, delay);
   timers.add({.due = delay.wakeAt, .owner = unorderedQueue.key, .key = key, .kind = Timers::Kind::row});
 }
 
 // Takes the unordered queue's first message out as a session of its own. What it has waited out so far goes with it.
-SessionClaim Machine::Body::takeUnit(Session& unorderedQueue, const Now& now) {
+SessionClaim Machine::Impl::takeUnit(Session& unorderedQueue, const Now& now) {
   const MessageKey key = unorderedQueue.queue.front();
   unorderedQueue.queue.popFront();
   Session& unit = sessions.try_emplace(unitOf(key)).first->second;
@@ -81,7 +81,7 @@ SessionClaim Machine::Body::takeUnit(Session& unorderedQueue, const Now& now) {
   return claim;
 }
 
-void Machine::Body::noteWaited(const Session& session, SessionClaim& claim, const Now& now) {
+void Machine::Impl::noteWaited(const Session& session, SessionClaim& claim, const Now& now) {
   if (session.delayedKey != 0 && now.steady >= session.delayedUntil &&
       std::binary_search(claim.keys.begin(), claim.keys.end(), session.delayedKey)) {
     claim.waited = session.delayedKey;
@@ -90,13 +90,13 @@ void Machine::Body::noteWaited(const Session& session, SessionClaim& claim, cons
 
 // A unit that has nothing to do as a session any more. It is forgotten at the end of the event, which may still hold
 // references to it.
-void Machine::Body::retire(Session& unit) {
+void Machine::Impl::retire(Session& unit) {
   unit.phase = Phase::idle;
   retired.push_back(unit.key);
 }
 
 // A unit whose request is over: back to the unordered queue with it, unless it must go alone or in a small company.
-bool Machine::Body::rejoinQueue(Session& unit) {
+bool Machine::Impl::rejoinQueue(Session& unit) {
   if (unit.queue.empty()) {
     retire(unit);
     return true;
@@ -116,7 +116,7 @@ bool Machine::Body::rejoinQueue(Session& unit) {
 
 // A unit that waits does so in its unordered queue, unless it must go alone: from the unordered queue it would come
 // back in company.
-void Machine::Body::parkUnit(Session& unit, SteadyTime until) {
+void Machine::Impl::parkUnit(Session& unit, SteadyTime until) {
   if (!unit.queue.empty() && turnOf(unit) != Turn::ordinary) {
     unit.delayedUntil = unit.delayedKey == unit.queue.front() ? std::max(until, unit.delayedUntil) : until;
     unit.delayedKey = unit.queue.front();
@@ -134,7 +134,7 @@ void Machine::Body::parkUnit(Session& unit, SteadyTime until) {
   retire(unit);
 }
 
-void Machine::Body::forgetUnordered(Session& unorderedQueue, MessageKey key) {
+void Machine::Impl::forgetUnordered(Session& unorderedQueue, MessageKey key) {
   if (unorderedQueue.delayed.erase(key) > 0) {
     timers.abandoned();
   }
@@ -143,7 +143,7 @@ void Machine::Body::forgetUnordered(Session& unorderedQueue, MessageKey key) {
   }
 }
 
-void Machine::Body::sweepRetired() {
+void Machine::Impl::sweepRetired() {
   for (const SessionKey key : retired) {
     const auto place = sessions.find(key);
     if (place != sessions.end() && place->second.phase == Phase::idle && place->second.queue.empty()) {

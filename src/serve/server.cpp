@@ -151,9 +151,9 @@ OutboxManager openOutbox(const std::filesystem::path& file, const Config& config
 
 }  // namespace
 
-class Server::Body {
+class Server::Impl {
 public:
-  Body(const std::filesystem::path& file, Config config)
+  Impl(const std::filesystem::path& file, Config config)
       : connections_(connectionsOf(config)),
         places_(Places::of(connections_)),
         events_(std::make_shared<EventStreams>(thread_.executor(), systemClock(), places_.eventStreams)),
@@ -174,7 +174,7 @@ public:
     }
   }
 
-  ~Body() { end(); }
+  ~Impl() { end(); }
 
   void stop() {
     if (std::exchange(isStopped_, true)) {
@@ -428,28 +428,28 @@ private:
 };
 
 Server::Server(const std::filesystem::path& file, Config config)
-    : body_(std::make_unique<Body>(file, std::move(config))) {}
+    : impl_(std::make_unique<Impl>(file, std::move(config))) {}
 
 Server::~Server() = default;
 
 std::string Server::url() const {
-  return body_->http().url();
+  return impl_->http().url();
 }
 
 std::uint16_t Server::port() const {
-  return body_->http().port();
+  return impl_->http().port();
 }
 
 std::string Server::inboxUrl() const {
-  return body_->inboxUrl();
+  return impl_->inboxUrl();
 }
 
 void Server::reload() {
-  body_->reload();
+  impl_->reload();
 }
 
 void Server::stop() {
-  body_->stop();
+  impl_->stop();
 }
 
 }  // namespace ackbox::serve

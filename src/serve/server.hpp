@@ -39,8 +39,8 @@ public:
   void stop();
 
 private:
-  class Body;
-  const std::unique_ptr<Body> body_;
+  class Impl;
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox::serve

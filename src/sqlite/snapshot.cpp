@@ -8,6 +8,19 @@
 namespace ackbox::sqlite {
 namespace {
 
+/// Of a file that cannot be asked, no instant that a file has.
+std::filesystem::file_time_type writtenAt(const std::filesystem::path& file) {
+  std::error_code unknown;
+  return std::filesystem::last_write_time(file, unknown);
+}
+
+/// Whether there is a log with anything in it beside the file.
+bool hasLog(const std::filesystem::path& file) {
+  std::error_code absent;
+  const std::uintmax_t bytes = std::filesystem::file_size(file.string() + kLogEnding, absent);
+  return !absent && bytes != 0;
+}
+
 // A path as an SQLite URI has it.
 std::string uriOf(const std::filesystem::path& file) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -42,17 +55,15 @@ SQLite::Database openToRead(const std::filesystem::path& file, const OutboxOptio
 
 }  // namespace
 
-bool hasLog(const std::filesystem::path& file) {
-  std::error_code absent;
-  const std::uintmax_t bytes = std::filesystem::file_size(file.string() + kLogEnding, absent);
-  return !absent && bytes != 0;
-}
-
 ReadConnection::ReadConnection(const std::filesystem::path& file, const OutboxOptions& options)
-    : database_(openToRead(file, options, isImmutable_)) {
+    : file_(file), writtenAt_(writtenAt(file)), database_(openToRead(file, options, isImmutable_)) {
   execute(getHandle(), "PRAGMA query_only=ON");
   execute(getHandle(), "PRAGMA wal_autocheckpoint=0");
   sqlite3_db_config(getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+bool ReadConnection::isOutdated() const {
+  return isImmutable_ && (hasLog(file_) || std::filesystem::last_write_time(file_) != writtenAt_);
 }
 
 // An empty log, which this connection may have made, goes with it: nothing is folded by that.

@@ -14,8 +14,8 @@ namespace ackbox::sqlite {
 /// the log's locks; `query_only` keeps it from writing. As the last to close a file it leaves that and its log as they
 /// were: the log may be one that a killed process left behind, or that may have a hole (`Connection::isLogDoubtful`).
 ///
-/// Where nothing may be written, and nobody has left a log, it reads the file alone, as it stands
-/// (`isImmutable`): then it must be opened anew once there is a log.
+/// Where nothing may be written, and nobody has left a log, it reads the file alone, as it stands: then it must be
+/// opened anew once it `isOutdated`.
 class ReadConnection {
 public:
   ReadConnection(const std::filesystem::path& file, const OutboxOptions& options);
@@ -24,15 +24,16 @@ public:
   ReadConnection& operator=(const ReadConnection&) = delete;
 
   [[nodiscard]] sqlite3* getHandle() const noexcept { return database_.getHandle(); }
-  [[nodiscard]] bool isImmutable() const noexcept { return isImmutable_; }
+  /// Whether it reads the file alone, and somebody has changed it or left a log since. Throws
+  /// `std::filesystem::filesystem_error` when the file cannot be asked.
+  [[nodiscard]] bool isOutdated() const;
 
 private:
+  const std::filesystem::path file_;
+  const std::filesystem::file_time_type writtenAt_;
   bool isImmutable_ = false;
   SQLite::Database database_;
 };
-
-/// Whether there is a log with anything in it beside the connection's file.
-[[nodiscard]] bool hasLog(const std::filesystem::path& file);
 
 /// One snapshot for several statements.
 class Snapshot {

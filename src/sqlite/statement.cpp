@@ -1,9 +1,5 @@
 #include "sqlite/statement.hpp"
 
-#include <SQLiteCpp/Exception.h>
-
-#include <new>
-
 namespace ackbox::sqlite {
 
 Errc errcOf(int extendedCode) noexcept {
@@ -76,20 +72,6 @@ void throwSqlite(sqlite3* connection, std::string_view doing) {
     what += ": the file makes SQLite compute for longer than its size explains";
   }
   throw Error(errcOf(code), what);
-}
-
-std::error_code errorOf(const std::exception_ptr& failure) noexcept {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const Error& error) {
-    return error.code();
-  } catch (const SQLite::Exception& exception) {
-    return errcOf(exception.getExtendedErrorCode());
-  } catch (const std::bad_alloc&) {
-    return Errc::outOfMemory;
-  } catch (...) {
-    return Errc::databaseError;
-  }
 }
 
 std::string expand(std::string_view sql, std::string_view prefix) {

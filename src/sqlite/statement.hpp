@@ -4,12 +4,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -24,9 +22,6 @@ namespace ackbox::sqlite {
 
 /// Throws `Error` for the connection's last failure; `doing` is the statement's text or the step's name.
 [[noreturn]] void throwSqlite(sqlite3* connection, std::string_view doing);
-
-/// What the exception in flight means as an error code: `Error`, `SQLite::Exception`, `bad_alloc`, anything else.
-[[nodiscard]] std::error_code errorOf(const std::exception_ptr& failure) noexcept;
 
 /// Puts `prefix` in the place of each `#`: statements are written once, for every table prefix.
 [[nodiscard]] std::string expand(std::string_view sql, std::string_view prefix);

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,8 +59,9 @@ public:
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  /// Whether it reads what nobody can change, so that it must be opened anew once somebody can.
-  [[nodiscard]] virtual bool isImmutable() const noexcept = 0;
+  /// Whether it reads a file that nobody could change when it was opened, and somebody has changed since: it must be
+  /// opened anew. Throws what asking the file system does.
+  [[nodiscard]] virtual bool isOutdated() const = 0;
   [[nodiscard]] virtual Stats stats() const = 0;
   [[nodiscard]] virtual std::vector<PeerStats> peerStats() const = 0;
   [[nodiscard]] virtual std::optional<SessionStats> sessionStats(std::string_view peer,
@@ -98,6 +101,11 @@ public:
   /// Of the live owners.
   [[nodiscard]] virtual std::vector<std::int64_t> processIds() const = 0;
   [[nodiscard]] virtual FileInfo fileInfo() const = 0;
+  /// Checks every invariant of the store in one snapshot, on a connection of its own.
+  [[nodiscard]] virtual VerifyReport verify() const = 0;
+  /// See `OutboxReader::backUp`.
+  virtual void backUp(const std::filesystem::path& to,
+                      const std::function<void(std::uint64_t done, std::uint64_t of)>& progress) const = 0;
 };
 
 }  // namespace ackbox::store

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
-#include "sqlite/statement.hpp"
+#include "store/failure.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::store {
@@ -295,7 +295,7 @@ std::error_code Writer::commitOnce(Job* first, WhenLocked whenLocked) noexcept {
     return {};
   } catch (...) {
     store_.rollback();
-    return ackbox::sqlite::errorOf(std::current_exception());
+    return errorOf(std::current_exception());
   }
 }
 

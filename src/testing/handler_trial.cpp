@@ -84,9 +84,9 @@ void addDifference(const std::vector<std::string>& from, const std::vector<std::
 
 }  // namespace
 
-class HandlerTrial::Body {
+class HandlerTrial::Impl {
 public:
-  explicit Body(const HandlerTrialOptions& options)
+  explicit Impl(const HandlerTrialOptions& options)
       : agent_(options.agent),
         database_((folder_.path() / "agent.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE) {
     database_.exec(options.schema);
@@ -218,15 +218,15 @@ private:
   std::map<std::pair<std::string, std::string>, std::uint64_t> sequences_;
 };
 
-HandlerTrial::HandlerTrial(const HandlerTrialOptions& options) : body_(std::make_unique<Body>(options)) {}
+HandlerTrial::HandlerTrial(const HandlerTrialOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 HandlerTrial::~HandlerTrial() = default;
 
 HandlerTrialResult HandlerTrial::run(const FrameHandler& handler, InboundFrame frame) {
-  return body_->run(handler, std::move(frame));
+  return impl_->run(handler, std::move(frame));
 }
 
 SQLite::Database& HandlerTrial::database() {
-  return body_->database();
+  return impl_->database();
 }
 
 }  // namespace ackbox::testing

@@ -170,9 +170,9 @@ struct Process {
 
 }  // namespace
 
-class Simulation::Body {
+class Simulation::Impl {
 public:
-  explicit Body(std::uint64_t seed)
+  explicit Impl(std::uint64_t seed)
       : random_(seededRandom(seed)),
         network_(*random_, trace_,
                  [this](const std::string& name, InboundRequest request, std::function<void(InboundResponse)> respond) {
@@ -309,53 +309,53 @@ private:
   std::vector<std::pair<Processes::value_type*, Turn>> turns_;
 };
 
-Simulation::Simulation(std::uint64_t seed) : body_(std::make_unique<Body>(seed)) {}
+Simulation::Simulation(std::uint64_t seed) : impl_(std::make_unique<Impl>(seed)) {}
 Simulation::~Simulation() = default;
 
 void Simulation::add(std::string name, Boot boot) {
-  body_->add(std::move(name), std::move(boot));
+  impl_->add(std::move(name), std::move(boot));
 }
 void Simulation::start(std::string_view name) {
-  body_->start(name);
+  impl_->start(name);
 }
 void Simulation::kill(std::string_view name) {
-  body_->kill(name);
+  impl_->kill(name);
 }
 void Simulation::killAtWrite(std::string_view name, std::uint64_t writes) {
-  body_->killAtWrite(name, writes);
+  impl_->killAtWrite(name, writes);
 }
 void Simulation::failDisk(std::string_view name, DiskFault fault, std::uint64_t after, std::uint64_t count) {
-  body_->failDisk(name, fault, after, count);
+  impl_->failDisk(name, fault, after, count);
 }
 void Simulation::mendDisk(std::string_view name) {
-  body_->mendDisk(name);
+  impl_->mendDisk(name);
 }
 bool Simulation::running(std::string_view name) const {
-  return body_->running(name);
+  return impl_->running(name);
 }
 SimulatedProcess& Simulation::process(std::string_view name) {
-  return body_->alive(name);
+  return impl_->alive(name);
 }
 SimulatedNetwork& Simulation::network() {
-  return body_->network();
+  return impl_->network();
 }
 Random& Simulation::random() {
-  return body_->random();
+  return impl_->random();
 }
 std::chrono::nanoseconds Simulation::now() const {
-  return body_->now();
+  return impl_->now();
 }
 bool Simulation::step(std::chrono::nanoseconds until) {
-  return body_->step(until);
+  return impl_->step(until);
 }
 void Simulation::startTrace(std::size_t linesMax) {
-  body_->trace().start(linesMax);
+  impl_->trace().start(linesMax);
 }
 void Simulation::note(std::string_view process, std::string_view event) {
-  body_->trace().add(process, event);
+  impl_->trace().add(process, event);
 }
 std::string Simulation::trace() const {
-  return body_->trace().text();
+  return impl_->trace().text();
 }
 void Simulation::runFor(std::chrono::nanoseconds time) {
   const auto end = now() + time;

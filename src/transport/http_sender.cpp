@@ -176,9 +176,9 @@ SendReport readOrFail(const Sent& sent, transport::HttpAnswer&& answer, WallTime
 
 }  // namespace
 
-class HttpSender::Body {
+class HttpSender::Impl {
 public:
-  explicit Body(HttpSenderOptions options) : options_(complete(std::move(options))) {}
+  explicit Impl(HttpSenderOptions options) : options_(complete(std::move(options))) {}
 
   [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
 
@@ -452,42 +452,42 @@ private:
   std::map<std::string, Peer, std::less<>> peers_ ACKBOX_GUARDED_BY(mutex_);
 };
 
-HttpSender::HttpSender(HttpSenderOptions options) : body_(std::make_shared<Body>(std::move(options))) {}
+HttpSender::HttpSender(HttpSenderOptions options) : impl_(std::make_shared<Impl>(std::move(options))) {}
 
 HttpSender::~HttpSender() {
-  if (body_->home().isHere()) {
+  if (impl_->home().isHere()) {
     stop();
   } else {
-    HomeProcess::abandon(std::move(body_));
+    HomeProcess::abandon(std::move(impl_));
   }
 }
 
 void HttpSender::usePeers(std::span<const PeerOptions> peers) {
-  body_->usePeers(peers);
+  impl_->usePeers(peers);
 }
 
 std::filesystem::path HttpSender::certificateFile() const {
-  return body_->certificateFile();
+  return impl_->certificateFile();
 }
 
 void HttpSender::start(const boost::asio::any_io_executor& executor) {
-  body_->start(executor);
+  impl_->start(executor);
 }
 
 void HttpSender::asyncSend(SendRequest request, SendHandler handler) {
-  body_->send(std::move(request), std::move(handler));
+  impl_->send(std::move(request), std::move(handler));
 }
 
 HttpSenderStats HttpSender::stats() const {
-  return body_->stats();
+  return impl_->stats();
 }
 
 void HttpSender::reloadCertificates() {
-  body_->reloadCertificates();
+  impl_->reloadCertificates();
 }
 
 void HttpSender::stop() {
-  body_->stop();
+  impl_->stop();
 }
 
 }  // namespace ackbox

@@ -128,9 +128,9 @@ private:
 
 }  // namespace
 
-class InboundServer::Body {
+class InboundServer::Impl {
 public:
-  Body(InboundHandler& handler, const InboundServerOptions& options)
+  Impl(InboundHandler& handler, const InboundServerOptions& options)
       : gate_(std::make_shared<Gate>(InboundPort::shared(handler), options)) {
     const OnException report = [gate = gate_](const std::string& what) { gate->report(what); };
     ownThread_.emplace(report);
@@ -153,7 +153,7 @@ public:
            });
   }
 
-  Body(const asio::any_io_executor& executor, InboundHandler& handler, const InboundServerOptions& options)
+  Impl(const asio::any_io_executor& executor, InboundHandler& handler, const InboundServerOptions& options)
       : gate_(std::make_shared<Gate>(InboundPort::shared(handler), options)) {
     listen(executor, transport::Threads::any, InboundPort::of(handler), options,
            [gate = gate_](InboundRequest request, const RequestSink::Respond& respond) {
@@ -161,7 +161,7 @@ public:
            });
   }
 
-  ~Body() {
+  ~Impl() {
     server_->stop();
     gate_->close();
     if (ownThread_) {
@@ -169,8 +169,8 @@ public:
     }
   }
 
-  Body(const Body&) = delete;
-  Body& operator=(const Body&) = delete;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
   [[nodiscard]] transport::HttpServer& server() noexcept { return *server_; }
@@ -195,48 +195,48 @@ private:
 };
 
 InboundServer::InboundServer(InboundHandler& handler, const InboundServerOptions& options)
-    : body_(withDescriptors([&] { return std::make_shared<Body>(handler, options); })) {}
+    : impl_(withDescriptors([&] { return std::make_shared<Impl>(handler, options); })) {}
 
 InboundServer::InboundServer(const asio::any_io_executor& executor, InboundHandler& handler,
                              const InboundServerOptions& options)
-    : body_(withDescriptors([&] { return std::make_shared<Body>(executor, handler, options); })) {}
+    : impl_(withDescriptors([&] { return std::make_shared<Impl>(executor, handler, options); })) {}
 
 InboundServer::InboundServer(InboundServer&&) noexcept = default;
 
 InboundServer& InboundServer::operator=(InboundServer&& other) noexcept {
   if (this != &other) {
     const InboundServer ending(std::move(*this));
-    body_ = std::move(other.body_);
+    impl_ = std::move(other.impl_);
   }
   return *this;
 }
 
 InboundServer::~InboundServer() {
-  if (body_ && !body_->home().isHere()) {
-    HomeProcess::abandon(std::move(body_));
+  if (impl_ && !impl_->home().isHere()) {
+    HomeProcess::abandon(std::move(impl_));
   }
 }
 
 std::uint16_t InboundServer::port() const noexcept {
-  return body_->server().port();
+  return impl_->server().port();
 }
 
 std::string InboundServer::url() const {
-  return body_->server().url();
+  return impl_->server().url();
 }
 
 InboundServerStats InboundServer::stats() const {
-  return body_->server().stats();
+  return impl_->server().stats();
 }
 
 void InboundServer::reloadCertificates() {
-  body_->home().require();
-  body_->server().reloadCertificates();
+  impl_->home().require();
+  impl_->server().reloadCertificates();
 }
 
 void InboundServer::stop() {
-  if (body_->home().isHere()) {
-    body_->server().stop();
+  if (impl_->home().isHere()) {
+    impl_->server().stop();
   }
 }
 

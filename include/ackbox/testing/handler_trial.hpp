@@ -66,8 +66,8 @@ public:
   [[nodiscard]] SQLite::Database& database();
 
 private:
-  class Body;
-  std::unique_ptr<Body> body_;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox::testing

@@ -110,8 +110,8 @@ public:
   [[nodiscard]] std::string trace() const;
 
 private:
-  class Body;
-  std::unique_ptr<Body> body_;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox::testing

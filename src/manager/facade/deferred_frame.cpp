@@ -6,40 +6,40 @@
 
 namespace ackbox {
 
-DeferredFrame::Body::~Body() {
+DeferredFrame::Impl::~Impl() {
   if (const auto alive = runner.lock()) {
     alive->dropped(run);
   }
 }
 
 const InboundFrame& DeferredFrame::frame() const noexcept {
-  return body_->run->row->frame;
+  return impl_->run->row->frame;
 }
 
 std::uint32_t DeferredFrame::retryCount() const noexcept {
-  return body_->run->row->retryCount;
+  return impl_->run->row->retryCount;
 }
 
 std::uint32_t DeferredFrame::startCount() const noexcept {
-  return body_->run->row->starts;
+  return impl_->run->row->starts;
 }
 
 std::uint64_t DeferredFrame::wish() const noexcept {
-  return body_->run->turn.wish;
+  return impl_->run->turn.wish;
 }
 
 bool DeferredFrame::progress() {
-  const auto alive = body_->runner.lock();
-  return alive && alive->progress(*body_->run);
+  const auto alive = impl_->runner.lock();
+  return alive && alive->progress(*impl_->run);
 }
 
 bool DeferredFrame::stopRequested() const noexcept {
-  return body_->run->stopRequested;
+  return impl_->run->stopRequested;
 }
 
 bool DeferredFrame::commit(DeferredEffects effects, DeferredDone done) {
-  const auto alive = body_->runner.lock();
-  return alive && alive->complete(body_->run, std::move(effects), std::move(done));
+  const auto alive = impl_->runner.lock();
+  return alive && alive->complete(impl_->run, std::move(effects), std::move(done));
 }
 
 bool DeferredFrame::finish(HandlerResult result, DeferredDone done) {
@@ -47,25 +47,25 @@ bool DeferredFrame::finish(HandlerResult result, DeferredDone done) {
 }
 
 bool DeferredFrame::giveBack(std::string reason, std::chrono::milliseconds pause) {
-  const auto alive = body_->runner.lock();
-  return alive && alive->giveBack(body_->run, std::move(reason), pause);
+  const auto alive = impl_->runner.lock();
+  return alive && alive->giveBack(impl_->run, std::move(reason), pause);
 }
 
-DeferredDemand::DeferredDemand() : body_(std::make_unique<Body>()) {}
+DeferredDemand::DeferredDemand() : impl_(std::make_unique<Impl>()) {}
 
 DeferredDemand::~DeferredDemand() = default;
 
 void DeferredDemand::want(DeferredWish wish) {
-  body_->change({.wish = std::move(wish), .isGone = false});
+  impl_->change({.wish = std::move(wish), .isGone = false});
 }
 
 void DeferredDemand::unwant(std::uint64_t id) {
   DeferredWish wish;
   wish.id = id;
-  body_->change({.wish = std::move(wish), .isGone = true});
+  impl_->change({.wish = std::move(wish), .isGone = true});
 }
 
-void DeferredDemand::Body::change(Change change) {
+void DeferredDemand::Impl::change(Change change) {
   std::shared_ptr<manager::InboundRunner> runner;
   {
     const MutexLock lock(mutex_);
@@ -86,14 +86,14 @@ void DeferredDemand::Body::change(Change change) {
 }
 
 std::vector<std::string> DeferredDemand::unwantedTypes(std::size_t limit) const {
-  return body_->unwantedTypes(limit);
+  return impl_->unwantedTypes(limit);
 }
 
 void DeferredDemand::onUnwanted(std::function<void()> call) {
-  body_->setOnUnwanted(std::move(call));
+  impl_->setOnUnwanted(std::move(call));
 }
 
-std::vector<std::string> DeferredDemand::Body::unwantedTypes(std::size_t limit) {
+std::vector<std::string> DeferredDemand::Impl::unwantedTypes(std::size_t limit) {
   std::shared_ptr<manager::InboundRunner> runner;
   std::size_t pool = 0;
   {
@@ -105,17 +105,17 @@ std::vector<std::string> DeferredDemand::Body::unwantedTypes(std::size_t limit) 
   return runner ? runner->unwantedTypes(pool, limit) : std::vector<std::string>();
 }
 
-void DeferredDemand::Body::setOnUnwanted(std::function<void()> call) {
+void DeferredDemand::Impl::setOnUnwanted(std::function<void()> call) {
   const MutexLock lock(mutex_);
   onUnwanted_ = std::move(call);
 }
 
-std::function<void()> DeferredDemand::Body::onUnwanted() {
+std::function<void()> DeferredDemand::Impl::onUnwanted() {
   const MutexLock lock(mutex_);
   return onUnwanted_;
 }
 
-void DeferredDemand::Body::attach(std::weak_ptr<manager::InboundRunner> runner, std::size_t pool) {
+void DeferredDemand::Impl::attach(std::weak_ptr<manager::InboundRunner> runner, std::size_t pool) {
   const MutexLock lock(mutex_);
   runner_ = std::move(runner);
   pool_ = pool;
@@ -125,7 +125,7 @@ void DeferredDemand::Body::attach(std::weak_ptr<manager::InboundRunner> runner, 
   }
 }
 
-std::vector<DeferredDemand::Body::Change> DeferredDemand::Body::takeChanges() {
+std::vector<DeferredDemand::Impl::Change> DeferredDemand::Impl::takeChanges() {
   const MutexLock lock(mutex_);
   return std::exchange(changes_, {});
 }

@@ -25,9 +25,9 @@ constexpr std::size_t kUnprovenBodyBytes = 4096;
 
 }  // namespace
 
-class InboundHandler::Body final : public protocol::InboundPort {
+class InboundHandler::Impl final : public protocol::InboundPort {
 public:
-  Body(std::shared_ptr<manager::Core> core, FrameHandler handler, InboundOptions options)
+  Impl(std::shared_ptr<manager::Core> core, FrameHandler handler, InboundOptions options)
       : core_(std::move(core)),
         handler_(std::move(handler)),
         options_(std::move(options)),
@@ -39,10 +39,10 @@ public:
     }
   }
 
-  Body(const Body&) = delete;
-  Body& operator=(const Body&) = delete;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
-  ~Body() override { close(); }
+  ~Impl() override { close(); }
 
   /// From its return on, nothing of the application's is called any more. A server may still hold this object: it, and
   /// jobs under way, use it.
@@ -145,20 +145,20 @@ private:
   /// Keeps `close` waiting, until `ended` is called for it where it was passed on.
   class Visit {
   public:
-    explicit Visit(Body& body) : body_(body.begun() ? &body : nullptr) {}
+    explicit Visit(Impl& impl) : impl_(impl.begun() ? &impl : nullptr) {}
     ~Visit() {
-      if (body_ != nullptr) {
-        body_->ended();
+      if (impl_ != nullptr) {
+        impl_->ended();
       }
     }
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;
 
-    [[nodiscard]] bool isAdmitted() const noexcept { return body_ != nullptr; }
-    void passOn() noexcept { body_ = nullptr; }
+    [[nodiscard]] bool isAdmitted() const noexcept { return impl_ != nullptr; }
+    void passOn() noexcept { impl_ = nullptr; }
 
   private:
-    Body* body_;
+    Impl* impl_;
   };
 
   [[nodiscard]] manager::InboundJob::Context context(bool mayAcknowledge) {
@@ -311,42 +311,42 @@ InboundHandler::InboundHandler(OutboxManager& manager, FrameHandler handler, Inb
     throw OptionError("handler", "is empty", "a function");
   }
   manager::CoreOf::manager(manager)->home().require();
-  body_ = std::make_shared<Body>(manager::CoreOf::manager(manager), std::move(handler), std::move(options));
+  impl_ = std::make_shared<Impl>(manager::CoreOf::manager(manager), std::move(handler), std::move(options));
 }
 InboundHandler::InboundHandler(InboundHandler&&) noexcept = default;
 
 InboundHandler& InboundHandler::operator=(InboundHandler&& other) noexcept {
   if (this != &other) {
     const InboundHandler ending(std::move(*this));
-    body_ = std::move(other.body_);
+    impl_ = std::move(other.impl_);
   }
   return *this;
 }
 
 InboundHandler::~InboundHandler() {
-  if (body_ && body_->home().isHere()) {
-    body_->close();
-  } else if (body_) {
-    HomeProcess::abandon(std::move(body_));
+  if (impl_ && impl_->home().isHere()) {
+    impl_->close();
+  } else if (impl_) {
+    HomeProcess::abandon(std::move(impl_));
   }
 }
 
 void InboundHandler::asyncHandle(InboundRequest request, std::function<void(InboundResponse)> respond) {
-  body_->home().require();
-  body_->handle(std::move(request), std::move(respond), protocol::HandlerThread::store,
+  impl_->home().require();
+  impl_->handle(std::move(request), std::move(respond), protocol::HandlerThread::store,
                 protocol::RequestForm::cloudEvents);
 }
 
 protocol::InboundPort& protocol::InboundPort::of(InboundHandler& handler) {
-  return *handler.body_;
+  return *handler.impl_;
 }
 
 std::weak_ptr<protocol::InboundPort> protocol::InboundPort::shared(InboundHandler& handler) {
-  return handler.body_;
+  return handler.impl_;
 }
 
 const InboundOptions& InboundHandler::options() const noexcept {
-  return body_->options();
+  return impl_->options();
 }
 
 }  // namespace ackbox

@@ -8,7 +8,7 @@
 #include "manager/facade/enqueue.hpp"
 #include "manager/facade/function_sender.hpp"
 #include "manager/facade/jobs.hpp"
-#include "sqlite/statement.hpp"
+#include "store/failure.hpp"
 
 namespace ackbox {
 namespace {
@@ -44,7 +44,7 @@ std::vector<EnqueueReceipt> storeTraced(manager::Core& core, std::span<const Fra
     }
     return receipts;
   } catch (...) {
-    const std::error_code error = sqlite::errorOf(std::current_exception());
+    const std::error_code error = store::errorOf(std::current_exception());
     for (const manager::Tracer::Span& span : spans) {
       tracer.enqueueEnded(span, error, {});
     }

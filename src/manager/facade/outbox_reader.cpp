@@ -10,41 +10,38 @@
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/diagnosis.hpp"
 #include "manager/facade/export.hpp"
-#include "sqlite/backup.hpp"
-#include "sqlite/snapshot.hpp"
 #include "store/sqlite/open.hpp"
 
 namespace ackbox {
 
 /// Where it reads.
-struct OutboxReader::Body {
-  virtual ~Body() = default;
+struct OutboxReader::Impl {
+  virtual ~Impl() = default;
   const HomeProcess home = {};
   [[nodiscard]] virtual std::shared_ptr<const store::Reader> reader() = 0;
   [[nodiscard]] virtual Stats stats() { return reader()->stats(); }
   [[nodiscard]] virtual std::vector<PeerStatus> peers() = 0;
   [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) = 0;
-  [[nodiscard]] virtual VerifyReport verify() = 0;
-  virtual void backUp(const std::filesystem::path& to,
-                      const std::function<void(std::uint64_t, std::uint64_t)>& progress) = 0;
+  /// Throws when another file has the name.
+  virtual void requireFile() {}
   [[nodiscard]] virtual WallTime now() = 0;
 
   struct OfFile;
   struct OfManager;
 };
 
-struct OutboxReader::Body::OfFile final : Body {
+struct OutboxReader::Impl::OfFile final : Impl {
   OfFile(const std::filesystem::path& givenFile, const OutboxOptions& givenOptions)
       : file(std::filesystem::absolute(named(givenFile))), options(givenOptions) {
     store::sqlite::requireOutbox(givenFile, options);
-    open();
+    opened = store::sqlite::openReader(file, options);
   }
 
   [[nodiscard]] std::shared_ptr<const store::Reader> reader() override {
     const MutexLock lock(mutex);
-    if (opened->isImmutable() && (sqlite::hasLog(file) || std::filesystem::last_write_time(file) != writtenAt)) {
+    if (opened->isOutdated()) {
       // An agent has come since, and perhaps gone again.
-      open();
+      opened = store::sqlite::openReader(file, options);
     }
     return opened;
   }
@@ -72,18 +69,7 @@ struct OutboxReader::Body::OfFile final : Body {
     return explanation;
   }
 
-  [[nodiscard]] VerifyReport verify() override { return store::sqlite::verify(file, options); }
-  void backUp(const std::filesystem::path& to,
-              const std::function<void(std::uint64_t, std::uint64_t)>& progress) override {
-    sqlite::backUp(file, to, options, progress);
-  }
   [[nodiscard]] WallTime now() override { return options.clock->wallNow(); }
-
-  void open() ACKBOX_REQUIRES(mutex) {
-    std::error_code ignored;
-    writtenAt = std::filesystem::last_write_time(file, ignored);
-    opened = store::sqlite::openReader(file, options);
-  }
 
   // Constant after construction.
   const std::filesystem::path file;
@@ -92,10 +78,9 @@ struct OutboxReader::Body::OfFile final : Body {
 
   Mutex mutex;
   std::shared_ptr<const store::Reader> opened ACKBOX_GUARDED_BY(mutex);
-  std::filesystem::file_time_type writtenAt ACKBOX_GUARDED_BY(mutex);
 };
 
-struct OutboxReader::Body::OfManager final : Body {
+struct OutboxReader::Impl::OfManager final : Impl {
   explicit OfManager(std::shared_ptr<manager::Core> shared) : core(std::move(shared)) {}
 
   // The reader is the core's, and shares its life.
@@ -106,15 +91,7 @@ struct OutboxReader::Body::OfManager final : Body {
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) override {
     return manager::explain(*core, messageId);
   }
-  [[nodiscard]] VerifyReport verify() override {
-    core->requireFile();
-    return store::sqlite::verify(core->file(), core->options());
-  }
-  void backUp(const std::filesystem::path& to,
-              const std::function<void(std::uint64_t, std::uint64_t)>& progress) override {
-    core->requireFile();
-    sqlite::backUp(core->file(), to, core->options(), progress);
-  }
+  void requireFile() override { core->requireFile(); }
   [[nodiscard]] WallTime now() override { return core->clock().wallNow(); }
 
   const std::shared_ptr<manager::Core> core;
@@ -124,32 +101,32 @@ OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions
   options = validated(std::move(options));
   // Which peers this program was given says nothing here.
   options.adoptPeers = true;
-  return OutboxReader(std::make_unique<Body::OfFile>(file, options));
+  return OutboxReader(std::make_unique<Impl::OfFile>(file, options));
 }
 
 OutboxReader::OutboxReader(const OutboxManager& manager)
-    : body_(std::make_unique<Body::OfManager>(manager::CoreOf::manager(manager))) {}
+    : impl_(std::make_unique<Impl::OfManager>(manager::CoreOf::manager(manager))) {}
 
-OutboxReader::OutboxReader(std::unique_ptr<Body> body) : body_(std::move(body)) {}
+OutboxReader::OutboxReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 OutboxReader::OutboxReader(OutboxReader&&) noexcept = default;
 
 OutboxReader& OutboxReader::operator=(OutboxReader&& other) noexcept {
   if (this != &other) {
     const OutboxReader ending(std::move(*this));
-    body_ = std::move(other.body_);
+    impl_ = std::move(other.impl_);
   }
   return *this;
 }
 
 OutboxReader::~OutboxReader() {
-  if (body_ && !body_->home.isHere()) {
-    HomeProcess::abandon(std::move(body_));
+  if (impl_ && !impl_->home.isHere()) {
+    HomeProcess::abandon(std::move(impl_));
   }
 }
 
-OutboxReader::Body& OutboxReader::here() const {
-  body_->home.require();
-  return *body_;
+OutboxReader::Impl& OutboxReader::here() const {
+  impl_->home.require();
+  return *impl_;
 }
 
 std::vector<InboundSenderStats> OutboxReader::inboundSenders(std::size_t limit) const {
@@ -215,7 +192,8 @@ std::uint64_t OutboxReader::exportDeadLetters(const DeadLetterFilter& filter,
 }
 
 VerifyReport OutboxReader::verify() const {
-  return here().verify();
+  here().requireFile();
+  return here().reader()->verify();
 }
 
 std::optional<Explanation> OutboxReader::explain(std::string_view messageId) const {
@@ -228,7 +206,8 @@ FileInfo OutboxReader::fileInfo() const {
 
 void OutboxReader::backUp(const std::filesystem::path& to,
                           const std::function<void(std::uint64_t, std::uint64_t)>& progress) const {
-  here().backUp(named(to), progress);
+  here().requireFile();
+  here().reader()->backUp(named(to), progress);
 }
 
 InboxPage OutboxReader::inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const {

@@ -12,9 +12,9 @@
 
 namespace ackbox {
 
-class OutboxWriter::Body {
+class OutboxWriter::Impl {
 public:
-  Body(const std::shared_ptr<manager::Core>& core, SQLite::Database& connection)
+  Impl(const std::shared_ptr<manager::Core>& core, SQLite::Database& connection)
       : options_(core->options()),
         core_(core),
         writer_(connection, options_, [weak = std::weak_ptr<manager::Core>(core)] {
@@ -45,16 +45,16 @@ private:
 };
 
 OutboxWriter::OutboxWriter(OutboxManager& manager, SQLite::Database& connection)
-    : body_(std::make_unique<Body>(manager::CoreOf::manager(manager), connection)) {}
+    : impl_(std::make_unique<Impl>(manager::CoreOf::manager(manager), connection)) {}
 
 OutboxWriter::~OutboxWriter() {
-  if (body_ && !body_->home().isHere()) {
-    HomeProcess::abandon(std::move(body_));
+  if (impl_ && !impl_->home().isHere()) {
+    HomeProcess::abandon(std::move(impl_));
   }
 }
 
 EnqueueReceipt OutboxWriter::enqueue(const Frame& frame) {
-  return body_->enqueue(frame);
+  return impl_->enqueue(frame);
 }
 
 }  // namespace ackbox

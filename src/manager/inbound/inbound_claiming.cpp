@@ -183,7 +183,7 @@ void InboundRunner::start(const reception::Turn& turn, const Row& row, Todo& tod
   auto run = std::make_shared<InboxRun>(++lastRun_, turn, row);
   active_.emplace(run->id, Active{run, false, false, std::nullopt, false});
   todo.emplace_back([self = shared_from_this(), run] {
-    boost::asio::post(self->executor_, [self, run, handle = std::make_shared<DeferredFrame::Body>(self, run)] {
+    boost::asio::post(self->executor_, [self, run, handle = std::make_shared<DeferredFrame::Impl>(self, run)] {
       // The handle is held here too, so that an exception is the run's end before the loss of the handle is.
       self->callHandler(DeferredFrame(handle), run);
     });

@@ -58,7 +58,7 @@ void InboundRunner::begin() {
   const std::vector<DeferredPool>& pools = options_.deferred.pools;
   for (std::size_t pool = 0; pool < pools.size(); ++pool) {
     if (pools[pool].demand) {
-      pools[pool].demand->body().attach(weak_from_this(), pool);
+      pools[pool].demand->impl().attach(weak_from_this(), pool);
     }
   }
   act([this](Todo& todo) {
@@ -89,7 +89,7 @@ void InboundRunner::noteUnwanted(Todo& todo) {
     }
     const bool has = machine_.hasUnwanted(pool);
     if (has && !hasUnwanted_[pool]) {
-      if (std::function<void()> call = pools[pool].demand->body().onUnwanted()) {
+      if (std::function<void()> call = pools[pool].demand->impl().onUnwanted()) {
         todo.push_back(std::move(call));
       }
     }
@@ -103,7 +103,7 @@ void InboundRunner::takeWishes() {
     if (!pools[pool].demand) {
       continue;
     }
-    for (const DeferredDemand::Body::Change& change : pools[pool].demand->body().takeChanges()) {
+    for (const DeferredDemand::Impl::Change& change : pools[pool].demand->impl().takeChanges()) {
       if (change.isGone) {
         machine_.unwant(pool, change.wish.id);
       } else {

@@ -56,20 +56,20 @@ struct InboxRun {
 namespace ackbox {
 
 /// The last of these to go ends the run.
-class DeferredFrame::Body {
+class DeferredFrame::Impl {
 public:
-  Body(std::weak_ptr<manager::InboundRunner> itsRunner, std::shared_ptr<manager::InboxRun> itsRun)
+  Impl(std::weak_ptr<manager::InboundRunner> itsRunner, std::shared_ptr<manager::InboxRun> itsRun)
       : runner(std::move(itsRunner)), run(std::move(itsRun)) {}
-  ~Body();
-  Body(const Body&) = delete;
-  Body& operator=(const Body&) = delete;
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   const std::weak_ptr<manager::InboundRunner> runner;
   const std::shared_ptr<manager::InboxRun> run;
 };
 
 /// Holds the wishes, and the changes that the runner has not taken yet.
-class DeferredDemand::Body {
+class DeferredDemand::Impl {
 public:
   struct Change {
     DeferredWish wish;

@@ -12,7 +12,7 @@
 #include "ackbox/sender.hpp"
 #include "ackbox/trace_hooks.hpp"
 #include "manager/log/log.hpp"
-#include "sqlite/statement.hpp"
+#include "store/failure.hpp"
 
 namespace ackbox::manager {
 
@@ -45,7 +45,7 @@ public:
       enqueueEnded(span, {}, receipt);
       return receipt;
     } catch (...) {
-      enqueueEnded(span, sqlite::errorOf(std::current_exception()), {});
+      enqueueEnded(span, store::errorOf(std::current_exception()), {});
       throw;
     }
   }

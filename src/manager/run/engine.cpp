@@ -9,7 +9,7 @@
 
 #include "manager/run/engine_guard.hpp"
 #include "manager/run/step_job.hpp"
-#include "sqlite/statement.hpp"
+#include "store/failure.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -289,7 +289,7 @@ void Engine::perform(delivery::run_action::Finish&& /*action*/) {
 
 void Engine::breakOff(const std::exception_ptr& thrown) noexcept {
   const bool isOver = run_.hasEnded();
-  const bool isEnd = run_.breakOff(sqlite::errorOf(thrown));
+  const bool isEnd = run_.breakOff(store::errorOf(thrown));
   if (!isOver && core_) {
     try {
       core_->reportProcess(true, "a delivery run ends, because something threw in it: " + whatOf(thrown));

@@ -8,7 +8,7 @@
 #include "manager/run/engine_guard.hpp"
 #include "manager/run/step_events.hpp"
 #include "manager/run/step_job.hpp"
-#include "sqlite/statement.hpp"
+#include "store/failure.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -34,7 +34,7 @@ std::error_code Engine::queueCommit(const std::error_code& error) noexcept {
     commits_.add(CommitQueue::WhenEmpty::keep, [this] { return core_->takeNewRows(); });
     return {};
   } catch (...) {
-    return sqlite::errorOf(std::current_exception());
+    return store::errorOf(std::current_exception());
   }
 }
 

@@ -9,6 +9,7 @@
 #include "base/options.hpp"
 #include "sqlite/transaction.hpp"
 #include "sqlite/wal/log_tail.hpp"
+#include "store/failure.hpp"
 #include "store/sqlite/components.hpp"
 #include "store/sqlite/log_keeper.hpp"
 #include "store/sqlite/peers/liveness.hpp"
@@ -29,8 +30,8 @@ void requireWritable(sqlite3* connection, const OutboxOptions& options) {
 
 }  // namespace
 
-struct SqliteStore::Body {
-  explicit Body(const StoreOptions& storeOptions);
+struct SqliteStore::Impl {
+  explicit Impl(const StoreOptions& storeOptions);
 
   void open();
   void openFirst();
@@ -60,7 +61,7 @@ struct SqliteStore::Body {
   std::atomic<bool> isReplaced = false;
 };
 
-SqliteStore::Body::Body(const StoreOptions& storeOptions)
+SqliteStore::Impl::Impl(const StoreOptions& storeOptions)
     : options(validated(storeOptions.outbox)),
       connection(storeOptions.file, options, [&](sqlite3* file) { requireWritable(file, options); }),
       liveness(storeOptions.liveness ? storeOptions.liveness
@@ -69,12 +70,12 @@ SqliteStore::Body::Body(const StoreOptions& storeOptions)
       logKeeper(connection, options, liveness),
       transaction(connection) {}
 
-void SqliteStore::Body::open() {
+void SqliteStore::Impl::open() {
   try {
     openFirst();
   } catch (...) {
     // The log of a process that died may be what fills the disk.
-    if (errorOf(std::current_exception()) != Errc::diskFull || !logKeeper.makeRoom()) {
+    if (store::errorOf(std::current_exception()) != Errc::diskFull || !logKeeper.makeRoom()) {
       throw;
     }
     // They are made anew.
@@ -84,7 +85,7 @@ void SqliteStore::Body::open() {
 }
 
 // In one transaction, so that a crash in the middle leaves the file as it was.
-void SqliteStore::Body::openFirst() {
+void SqliteStore::Impl::openFirst() {
   transaction.begin(options.durability == Durability::powerCut);
   try {
     requireWritable(connection.handle(), options);
@@ -119,7 +120,7 @@ void SqliteStore::Body::openFirst() {
 }
 
 // In the opening's transaction: what the log says once is overlooked.
-void SqliteStore::Body::noteLook() {
+void SqliteStore::Impl::noteLook() {
   const WallTime now = options.clock->wallNow();
   const auto note = [&](bool isFound, std::string_view event, std::string_view text) {
     if (isFound) {
@@ -131,7 +132,7 @@ void SqliteStore::Body::noteLook() {
   note(look.wasMadeAnew, kFileMadeAnew, kFileMadeAnewText);
 }
 
-void SqliteStore::Body::load() {
+void SqliteStore::Impl::load() {
   Statement selectOrigin = connection.prepare("SELECT origin FROM #meta");
   if (Query query(selectOrigin); query.next()) {
     origin = query.text(0);
@@ -141,13 +142,13 @@ void SqliteStore::Body::load() {
   readEpoch();
 }
 
-void SqliteStore::Body::throwReplaced(const char* why) {
+void SqliteStore::Impl::throwReplaced(const char* why) {
   isReplaced = true;
   throw Error(Errc::databaseReplaced, why);
 }
 
 // What is in memory, and which rows were discovered, is of another file when a backup is written over one in use.
-void SqliteStore::Body::readEpoch() {
+void SqliteStore::Impl::readEpoch() {
   {
     Query query(parts->selectEpoch);
     query.next();
@@ -161,7 +162,7 @@ void SqliteStore::Body::readEpoch() {
   lastKeySeen = lastKey;
 }
 
-void SqliteStore::Body::recount(RepairReport& report) {
+void SqliteStore::Impl::recount(RepairReport& report) {
   parts->forward([](WriteBack& part) { part.flushAll(); });
   sqlite::recount(connection.handle(), connection.prefix(), report);
   parts->backward([](WriteBack& part) { part.forget(); });
@@ -171,8 +172,8 @@ void SqliteStore::Body::recount(RepairReport& report) {
   }
 }
 
-SqliteStore::SqliteStore(const StoreOptions& options) : body_(std::make_unique<Body>(options)) {
-  body_->open();
+SqliteStore::SqliteStore(const StoreOptions& options) : impl_(std::make_unique<Impl>(options)) {
+  impl_->open();
 }
 
 SqliteStore::~SqliteStore() {
@@ -181,8 +182,8 @@ SqliteStore::~SqliteStore() {
   }
   try {
     begin(false);
-    body_->parts->owners.unregisterSelf();
-    body_->parts->forward([](WriteBack& part) { part.flushAll(); });
+    impl_->parts->owners.unregisterSelf();
+    impl_->parts->forward([](WriteBack& part) { part.flushAll(); });
     commit();
   } catch (const std::exception&) {
     // The next opener finds this owner dead and does the same.
@@ -190,164 +191,164 @@ SqliteStore::~SqliteStore() {
 }
 
 void SqliteStore::begin(bool durable, bool patient) {
-  const bool fullSync = durable && body_->options.durability == Durability::powerCut;
+  const bool fullSync = durable && impl_->options.durability == Durability::powerCut;
   std::optional<NoBusyTimeout> noBusyTimeout;
   if (!patient) {
-    noBusyTimeout.emplace(body_->connection.handle(), body_->options);
+    noBusyTimeout.emplace(impl_->connection.handle(), impl_->options);
   }
   // What is written to a file that nobody can open any more is not durable, whatever is synced. Once that is known, the
   // other transactions are refused, too: one that began would report that the file is back.
-  if ((durable || body_->isReplaced) && body_->connection.hasMoved()) {
-    body_->throwReplaced("the file was deleted, or another one has its name");
+  if ((durable || impl_->isReplaced) && impl_->connection.hasMoved()) {
+    impl_->throwReplaced("the file was deleted, or another one has its name");
   }
-  const bool isChanged = body_->transaction.begin(fullSync);
+  const bool isChanged = impl_->transaction.begin(fullSync);
   try {
-    body_->logKeeper.requireFit(fullSync);
-    body_->parts->backward([isChanged](WriteBack& part) { part.begun(isChanged); });
+    impl_->logKeeper.requireFit(fullSync);
+    impl_->parts->backward([isChanged](WriteBack& part) { part.begun(isChanged); });
     if (isChanged) {
-      body_->readEpoch();
+      impl_->readEpoch();
     }
   } catch (...) {
     rollback();
     throw;
   }
-  body_->isReplaced = false;
+  impl_->isReplaced = false;
 }
 
 void SqliteStore::commit() {
-  Components& parts = *body_->parts;
+  Components& parts = *impl_->parts;
   std::int64_t lastKey = 0;
   try {
     parts.forward([](WriteBack& part) { part.flush(); });
     if (parts.counters.isDoubtful()) {
       RepairReport report;
-      body_->recount(report);
+      impl_->recount(report);
     }
     lastKey = parts.counters.writtenLastKey();
-    body_->transaction.commit();
+    impl_->transaction.commit();
   } catch (...) {
     rollback();
-    body_->logKeeper.failed();
+    impl_->logKeeper.failed();
     throw;
   }
-  body_->lastKeySeen = lastKey;
+  impl_->lastKeySeen = lastKey;
   parts.forward([](WriteBack& part) { part.committed(); });
-  body_->logKeeper.committed();
+  impl_->logKeeper.committed();
 }
 
 void SqliteStore::rollback() noexcept {
-  body_->transaction.rollback();
-  body_->logKeeper.roomDidNotHelp();
+  impl_->transaction.rollback();
+  impl_->logKeeper.roomDidNotHelp();
   // What was read in it, such as which processes have the file open, is read again.
-  body_->transaction.doubtVersion();
-  body_->parts->backward([](WriteBack& part) { part.rolledBack(); });
+  impl_->transaction.doubtVersion();
+  impl_->parts->backward([](WriteBack& part) { part.rolledBack(); });
 }
 
 bool SqliteStore::inTransaction() const noexcept {
-  return body_->transaction.open();
+  return impl_->transaction.open();
 }
 
 bool SqliteStore::makeRoom() noexcept {
-  return body_->logKeeper.makeRoom();
+  return impl_->logKeeper.makeRoom();
 }
 
 void SqliteStore::savepoint() {
-  body_->parts->forward([](WriteBack& part) { part.scopeBegun(); });
-  body_->transaction.savepoint();
+  impl_->parts->forward([](WriteBack& part) { part.scopeBegun(); });
+  impl_->transaction.savepoint();
 }
 
 void SqliteStore::releaseSavepoint() {
-  body_->transaction.releaseSavepoint();
-  body_->parts->backward([](WriteBack& part) { part.scopeReleased(); });
+  impl_->transaction.releaseSavepoint();
+  impl_->parts->backward([](WriteBack& part) { part.scopeReleased(); });
 }
 
 void SqliteStore::rollbackToSavepoint() {
-  body_->transaction.rollbackToSavepoint();
-  body_->parts->backward([](WriteBack& part) { part.scopeUndone(); });
+  impl_->transaction.rollbackToSavepoint();
+  impl_->parts->backward([](WriteBack& part) { part.scopeUndone(); });
 }
 
 void SqliteStore::guardTransaction(bool on) {
-  body_->transaction.guard(on);
+  impl_->transaction.guard(on);
 }
 
 bool SqliteStore::transactionLost() const noexcept {
-  return body_->transaction.lost();
+  return impl_->transaction.lost();
 }
 
 Errc SqliteStore::whyTransactionLost(const std::exception_ptr& thrown) const noexcept {
-  return body_->transaction.whyLost(thrown);
+  return impl_->transaction.whyLost(thrown);
 }
 
 store::Outbox& SqliteStore::outbox() noexcept {
-  return body_->parts->outbox;
+  return impl_->parts->outbox;
 }
 
 store::Claims& SqliteStore::claims() noexcept {
-  return body_->parts->claims;
+  return impl_->parts->claims;
 }
 
 store::Settles& SqliteStore::settles() noexcept {
-  return body_->parts->settles;
+  return impl_->parts->settles;
 }
 
 store::DeadLetters& SqliteStore::deadLetters() noexcept {
-  return body_->parts->deadLetters;
+  return impl_->parts->deadLetters;
 }
 
 store::Holds& SqliteStore::holds() noexcept {
-  return body_->parts->holds;
+  return impl_->parts->holds;
 }
 
 store::Peers& SqliteStore::peers() noexcept {
-  return body_->parts->peers;
+  return impl_->parts->peers;
 }
 
 store::PeerResets& SqliteStore::peerResets() noexcept {
-  return body_->parts->peerResets;
+  return impl_->parts->peerResets;
 }
 
 store::InboundMarks& SqliteStore::inboundMarks() noexcept {
-  return body_->parts->marks;
+  return impl_->parts->marks;
 }
 
 store::Inbox& SqliteStore::inbox() noexcept {
-  return body_->parts->inbox;
+  return impl_->parts->inbox;
 }
 
 store::Discovery& SqliteStore::discovery() noexcept {
-  return body_->parts->discovery;
+  return impl_->parts->discovery;
 }
 
 store::Owners& SqliteStore::owners() noexcept {
-  return body_->parts->owners;
+  return impl_->parts->owners;
 }
 
 Fill SqliteStore::fill() {
-  Counters& counters = body_->parts->counters;
+  Counters& counters = impl_->parts->counters;
   return {counters.live(), counters.liveBytes()};
 }
 
 RepairReport SqliteStore::repair() {
   RepairReport report;
-  body_->parts->forward([](WriteBack& part) { part.flushAll(); });
-  mendRows(body_->connection.handle(), body_->connection.prefix(), report);
-  body_->parts->backward([](WriteBack& part) { part.forget(); });
-  body_->recount(report);
-  dropNotes(body_->connection.handle(), body_->connection.prefix());
-  body_->parts->holds.refresh();
+  impl_->parts->forward([](WriteBack& part) { part.flushAll(); });
+  mendRows(impl_->connection.handle(), impl_->connection.prefix(), report);
+  impl_->parts->backward([](WriteBack& part) { part.forget(); });
+  impl_->recount(report);
+  dropNotes(impl_->connection.handle(), impl_->connection.prefix());
+  impl_->parts->holds.refresh();
   return report;
 }
 
 FileRepairReport SqliteStore::repairFile(const StoreOptions& options, bool isRehearsal) {
-  Body body(options);
-  sqlite3* const connection = body.connection.handle();
-  const std::string& prefix = body.connection.prefix();
+  Impl impl(options);
+  sqlite3* const connection = impl.connection.handle();
+  const std::string& prefix = impl.connection.prefix();
   FileRepairReport report;
-  body.transaction.begin(body.options.durability == Durability::powerCut);
+  impl.transaction.begin(impl.options.durability == Durability::powerCut);
   try {
-    requireWritable(connection, body.options);
+    requireWritable(connection, impl.options);
     if (!isRehearsal) {
-      body.logKeeper.requireFit(body.options.durability == Durability::powerCut);
+      impl.logKeeper.requireFit(impl.options.durability == Durability::powerCut);
     }
     // First what may keep the parts from reading the file. No process is registered for it, and no peer configured:
     // their rows may be what is wrong.
@@ -357,18 +358,18 @@ FileRepairReport SqliteStore::repairFile(const StoreOptions& options, bool isReh
     if (std::ranges::all_of(objects, [connection](const SchemaObject& object) {
           return object.kind != "index" || stateOf(connection, object) == ObjectState::ours;
         })) {
-      body.load();
-      body.recount(report);
+      impl.load();
+      impl.recount(report);
     }
     if (isRehearsal) {
       report.left = findingsOf(connection, prefix, true);
-      body.transaction.rollback();
+      impl.transaction.rollback();
       return report;
     }
     dropNotes(connection, prefix);
-    body.transaction.commit();
+    impl.transaction.commit();
   } catch (...) {
-    body.transaction.rollback();
+    impl.transaction.rollback();
     throw;
   }
   report.left = findingsOf(connection, prefix, true);
@@ -376,83 +377,83 @@ FileRepairReport SqliteStore::repairFile(const StoreOptions& options, bool isReh
 }
 
 NewStoreReport SqliteStore::makeNewStore() {
-  body_->parts->owners.refresh();
-  if (body_->parts->owners.shared()) {
+  impl_->parts->owners.refresh();
+  if (impl_->parts->owners.shared()) {
     throw Error(Errc::alreadyRunning, "another process has the file open");
   }
-  body_->parts->forward([](WriteBack& part) { part.flushAll(); });
+  impl_->parts->forward([](WriteBack& part) { part.flushAll(); });
   NewStoreReport report =
-      sqlite::makeNewStore(body_->connection.handle(), body_->connection.prefix(), *body_->options.random);
-  body_->parts->backward([](WriteBack& part) { part.forget(); });
+      sqlite::makeNewStore(impl_->connection.handle(), impl_->connection.prefix(), *impl_->options.random);
+  impl_->parts->backward([](WriteBack& part) { part.forget(); });
   return report;
 }
 
 void SqliteStore::advanceOldest(std::size_t looks) {
-  body_->parts->gathered.flush();
-  body_->parts->oldest.advance(looks);
+  impl_->parts->gathered.flush();
+  impl_->parts->oldest.advance(looks);
 }
 
 Vitals SqliteStore::vitals() {
-  Counters& counters = body_->parts->counters;
+  Counters& counters = impl_->parts->counters;
   return {counters.live(), static_cast<std::uint64_t>(std::max<std::int64_t>(0, counters.value(Counter::failed))),
-          body_->parts->oldest.enqueuedAt()};
+          impl_->parts->oldest.enqueuedAt()};
 }
 
 std::size_t SqliteStore::vacuum(std::size_t pages) {
-  const std::size_t released = body_->parts->vacuum.release(pages);
+  const std::size_t released = impl_->parts->vacuum.release(pages);
   if (released < pages || pages == 0) {
-    body_->logKeeper.request();
+    impl_->logKeeper.request();
   }
   return released;
 }
 
 bool SqliteStore::tidy() {
-  body_->logKeeper.retry();
-  return body_->parts->vacuum.releaseIfMany();
+  impl_->logKeeper.retry();
+  return impl_->parts->vacuum.releaseIfMany();
 }
 
 const std::string& SqliteStore::origin() const noexcept {
-  return body_->origin;
+  return impl_->origin;
 }
 
 const OpeningLook& SqliteStore::openingLook() const noexcept {
-  return body_->look;
+  return impl_->look;
 }
 
 std::string SqliteStore::whyLogNotBatched() const {
-  return body_->connection.whyLogNotBatched();
+  return impl_->connection.whyLogNotBatched();
 }
 
 bool SqliteStore::isReplaced() const noexcept {
-  return body_->isReplaced;
+  return impl_->isReplaced;
 }
 
 SyncHealth SqliteStore::syncHealth() const noexcept {
-  return body_->logKeeper.health();
+  return impl_->logKeeper.health();
 }
 
 std::filesystem::path SqliteStore::logFile() const {
-  return sqlite3_filename_wal(sqlite3_db_filename(body_->connection.handle(), "main"));
+  return sqlite3_filename_wal(sqlite3_db_filename(impl_->connection.handle(), "main"));
 }
 
 std::filesystem::path SqliteStore::ownersFile() const {
-  return sqlite::ownersFile(body_->connection.handle(), body_->connection.prefix());
+  return sqlite::ownersFile(impl_->connection.handle(), impl_->connection.prefix());
 }
 
 const LatencyWindow& SqliteStore::latencies() const noexcept {
-  return body_->latencies;
+  return impl_->latencies;
 }
 
 std::uint64_t SqliteStore::epoch() const noexcept {
-  return body_->epoch;
+  return impl_->epoch;
 }
 
 std::int64_t SqliteStore::owner() const noexcept {
-  return body_->parts->context.owner;
+  return impl_->parts->context.owner;
 }
 
 SQLite::Database& SqliteStore::database() noexcept {
-  return body_->connection.database();
+  return impl_->connection.database();
 }
 
 }  // namespace ackbox::store::sqlite

@@ -83,8 +83,8 @@ public:
   [[nodiscard]] SQLite::Database& database() noexcept;
 
 private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox::store::sqlite

@@ -61,8 +61,8 @@ struct ApplicationTables {
 };
 
 // Nothing is remembered between two calls: the caller's transaction may be rolled back at any time.
-struct ApplicationWriter::Body final : private ApplicationTables, private EnqueueSteps {
-  Body(SQLite::Database& connection, const OutboxOptions& givenOptions, std::function<void()> givenCommitted)
+struct ApplicationWriter::Impl final : private ApplicationTables, private EnqueueSteps {
+  Impl(SQLite::Database& connection, const OutboxOptions& givenOptions, std::function<void()> givenCommitted)
       : ApplicationTables(connection, givenOptions),
         EnqueueSteps(handle, options, *clock, *random, rows, counters, lazyRows),
         committed(std::move(givenCommitted)),
@@ -83,23 +83,23 @@ struct ApplicationWriter::Body final : private ApplicationTables, private Enqueu
       }
     }
     // Takes the place of the automatic checkpoint, which is passive and could race the store's commits.
-    sqlite3_wal_hook(handle, &Body::onCommit, this);
+    sqlite3_wal_hook(handle, &Impl::onCommit, this);
     // An enqueue that is refused undoes a savepoint, which must not happen in a transaction that has outgrown the
     // cache: see `Connection`.
     execute(handle, "PRAGMA cache_spill=OFF");
   }
-  ~Body() override {
+  ~Impl() override {
     sqlite3_wal_autocheckpoint(handle, kSqliteAutocheckpointPages);
     // Fails only where SQLite has no memory left; the connection then goes on not to spill.
     sqlite3_exec(handle, ("PRAGMA cache_spill=" + spill).c_str(), nullptr, nullptr, nullptr);
   }
-  Body(const Body&) = delete;
-  Body& operator=(const Body&) = delete;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   static int onCommit(void* self, sqlite3* /*connection*/, const char* /*database*/, int /*pages*/) {
-    const Body& body = *static_cast<Body*>(self);
-    if (body.committed) {
-      body.committed();
+    const Impl& impl = *static_cast<Impl*>(self);
+    if (impl.committed) {
+      impl.committed();
     }
     return SQLITE_OK;
   }
@@ -129,15 +129,15 @@ public:
 
 ApplicationWriter::ApplicationWriter(SQLite::Database& connection, const OutboxOptions& options,
                                      std::function<void()> committed)
-    : body_(std::make_unique<Body>(connection, options, std::move(committed))) {}
+    : impl_(std::make_unique<Impl>(connection, options, std::move(committed))) {}
 
 ApplicationWriter::~ApplicationWriter() = default;
 
 EnqueueReceipt ApplicationWriter::enqueue(const Frame& frame) {
-  return body_->enqueue(frame);
+  return impl_->enqueue(frame);
 }
 
-EnqueueReceipt ApplicationWriter::Body::enqueue(const Frame& frame) {
+EnqueueReceipt ApplicationWriter::Impl::enqueue(const Frame& frame) {
   if (sqlite3_get_autocommit(handle) != 0) {
     throw Error(Errc::noTransaction, "enqueue needs the caller's transaction");
   }
@@ -160,7 +160,7 @@ EnqueueReceipt ApplicationWriter::Body::enqueue(const Frame& frame) {
   }
 }
 
-void ApplicationWriter::Body::beforeChange(const Frame& /*frame*/) {
+void ApplicationWriter::Impl::beforeChange(const Frame& /*frame*/) {
   forgetExcess();
   counters.forget();
   states.forget();
@@ -168,22 +168,22 @@ void ApplicationWriter::Body::beforeChange(const Frame& /*frame*/) {
 }
 
 // Foreign statements may leave gauges that say otherwise, which the store counts anew when it next writes.
-bool ApplicationWriter::Body::isNoneLive() {
+bool ApplicationWriter::Impl::isNoneLive() {
   Query query(selectAny);
   return !query.next() || query.integer(0) == 0;
 }
 
-SessionTail& ApplicationWriter::Body::tailOf(const SessionName& session, std::uint8_t priority) {
+SessionTail& ApplicationWriter::Impl::tailOf(const SessionName& session, std::uint8_t priority) {
   const auto known = rows.findSession(session);
   tail = known ? *known : rows.insertSession(session, priority);
   return tail;
 }
 
-void ApplicationWriter::Body::insert(NewRow&& row, const Frame& /*frame*/) {
+void ApplicationWriter::Impl::insert(NewRow&& row, const Frame& /*frame*/) {
   rows.insert({&row, 1});
 }
 
-void ApplicationWriter::Body::undo() noexcept {
+void ApplicationWriter::Impl::undo() noexcept {
   try {
     Query(rollbackTo).run();
     Query(release).run();

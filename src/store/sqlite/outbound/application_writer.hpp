@@ -27,8 +27,8 @@ public:
   EnqueueReceipt enqueue(const Frame& frame);
 
 private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox::store::sqlite

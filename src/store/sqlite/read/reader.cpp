@@ -5,6 +5,7 @@
 
 #include "base/mutex.hpp"
 #include "base/options.hpp"
+#include "sqlite/backup.hpp"
 #include "sqlite/snapshot.hpp"
 #include "sqlite/wal/log_check.hpp"
 #include "store/sqlite/open.hpp"
@@ -29,11 +30,11 @@ void requireOutbox(const std::filesystem::path& file, const OutboxOptions& optio
   requireUsable(database.getHandle(), options.tablePrefix, false);
 }
 
-struct SqliteReader::Body {
-  Body(const std::filesystem::path& file, const OutboxOptions& givenOptions)
-      : options(validated(givenOptions)),
+struct SqliteReader::Impl {
+  Impl(const std::filesystem::path& givenFile, const OutboxOptions& givenOptions)
+      : file(givenFile),
+        options(validated(givenOptions)),
         database(file, options),
-        isImmutable(database.isImmutable()),
         find(database.getHandle(),
              "SELECT " + infoColumns() +
                  " FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id "
@@ -57,12 +58,11 @@ struct SqliteReader::Body {
   std::optional<MessageInfo> readMessage(std::string_view messageId) ACKBOX_REQUIRES(mutex);
 
   // Constant after construction.
+  const std::filesystem::path file;
   const OutboxOptions options;
 
   Mutex mutex;
   ReadConnection database ACKBOX_GUARDED_BY(mutex);
-  // Constant after construction, as the options.
-  const bool isImmutable;
   Statement find ACKBOX_GUARDED_BY(mutex);
   Statement attempts ACKBOX_GUARDED_BY(mutex);
   Statement frame ACKBOX_GUARDED_BY(mutex);
@@ -75,11 +75,11 @@ struct SqliteReader::Body {
 };
 
 SqliteReader::SqliteReader(const std::filesystem::path& file, const OutboxOptions& options)
-    : body_(std::make_unique<Body>(file, options)) {}
+    : impl_(std::make_unique<Impl>(file, options)) {}
 
 SqliteReader::~SqliteReader() = default;
 
-std::optional<MessageInfo> SqliteReader::Body::readMessage(std::string_view messageId) {
+std::optional<MessageInfo> SqliteReader::Impl::readMessage(std::string_view messageId) {
   Query query(find, messageId);
   if (!query.next()) {
     return std::nullopt;
@@ -89,58 +89,59 @@ std::optional<MessageInfo> SqliteReader::Body::readMessage(std::string_view mess
   return message;
 }
 
-bool SqliteReader::isImmutable() const noexcept {
-  return body_->isImmutable;
+bool SqliteReader::isOutdated() const {
+  const MutexLock lock(impl_->mutex);
+  return impl_->database.isOutdated();
 }
 
 Stats SqliteReader::stats() const {
-  const MutexLock lock(body_->mutex);
+  const MutexLock lock(impl_->mutex);
   int moved = 0;
-  if (sqlite3_file_control(body_->database.getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+  if (sqlite3_file_control(impl_->database.getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
       moved != 0) {
     throw Error(Errc::databaseReplaced, "the file was deleted, or another one has its name");
   }
-  const Snapshot snapshot(body_->database.getHandle());
-  return body_->stats.stats();
+  const Snapshot snapshot(impl_->database.getHandle());
+  return impl_->stats.stats();
 }
 
 std::vector<PeerStats> SqliteReader::peerStats() const {
-  const MutexLock lock(body_->mutex);
-  const Snapshot snapshot(body_->database.getHandle());
-  return body_->stats.peers();
+  const MutexLock lock(impl_->mutex);
+  const Snapshot snapshot(impl_->database.getHandle());
+  return impl_->stats.peers();
 }
 
 std::optional<SessionStats> SqliteReader::sessionStats(std::string_view peer, std::string_view session) const {
-  const MutexLock lock(body_->mutex);
-  return body_->stats.session(peer, session);
+  const MutexLock lock(impl_->mutex);
+  return impl_->stats.session(peer, session);
 }
 
 SessionPage SqliteReader::sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const {
   requirePageLimit(limit);
-  const MutexLock lock(body_->mutex);
-  return body_->stats.sessions(filter, limit, after);
+  const MutexLock lock(impl_->mutex);
+  return impl_->stats.sessions(filter, limit, after);
 }
 
 std::vector<InboundSenderStats> SqliteReader::inboundSenders(std::size_t limit) const {
   requirePageLimit(limit);
-  const MutexLock lock(body_->mutex);
-  return body_->stats.senders(limit);
+  const MutexLock lock(impl_->mutex);
+  return impl_->stats.senders(limit);
 }
 
 std::vector<InboundOriginStats> SqliteReader::inboundOrigins(std::string_view source, std::size_t limit) const {
   requirePageLimit(limit);
-  const MutexLock lock(body_->mutex);
-  return body_->stats.origins(source, limit);
+  const MutexLock lock(impl_->mutex);
+  return impl_->stats.origins(source, limit);
 }
 
 std::optional<MessageInfo> SqliteReader::find(std::string_view messageId) const {
-  const MutexLock lock(body_->mutex);
-  return body_->readMessage(messageId);
+  const MutexLock lock(impl_->mutex);
+  return impl_->readMessage(messageId);
 }
 
 std::optional<Frame> SqliteReader::frame(std::string_view messageId) const {
-  const MutexLock lock(body_->mutex);
-  Query query(body_->frame, messageId);
+  const MutexLock lock(impl_->mutex);
+  Query query(impl_->frame, messageId);
   if (!query.next()) {
     return std::nullopt;
   }
@@ -160,10 +161,10 @@ std::optional<Frame> SqliteReader::frame(std::string_view messageId) const {
 }
 
 std::vector<std::int64_t> SqliteReader::processIds() const {
-  const MutexLock lock(body_->mutex);
-  const std::filesystem::path sidecar = ownersFile(body_->database.getHandle(), body_->options.tablePrefix);
+  const MutexLock lock(impl_->mutex);
+  const std::filesystem::path sidecar = ownersFile(impl_->database.getHandle(), impl_->options.tablePrefix);
   std::vector<std::int64_t> live;
-  Query query(body_->owners);
+  Query query(impl_->owners);
   while (query.next()) {
     if (ownerLives(sidecar, query.integer(0))) {
       live.push_back(query.integer(1));
@@ -172,12 +173,21 @@ std::vector<std::int64_t> SqliteReader::processIds() const {
   return live;
 }
 
+VerifyReport SqliteReader::verify() const {
+  return sqlite::verify(impl_->file, impl_->options);
+}
+
+void SqliteReader::backUp(const std::filesystem::path& to,
+                          const std::function<void(std::uint64_t done, std::uint64_t of)>& progress) const {
+  ackbox::sqlite::backUp(impl_->file, to, impl_->options, progress);
+}
+
 FileInfo SqliteReader::fileInfo() const {
-  const MutexLock lock(body_->mutex);
-  sqlite3* const connection = body_->database.getHandle();
+  const MutexLock lock(impl_->mutex);
+  sqlite3* const connection = impl_->database.getHandle();
   const Snapshot snapshot(connection);
   FileInfo info;
-  SchemaInfo schema = schemaInfo(connection, body_->options.tablePrefix);
+  SchemaInfo schema = schemaInfo(connection, impl_->options.tablePrefix);
   info.schemaVersion = schema.version;
   info.writtenBy = std::move(schema.writtenBy);
   // Once, for people: no statement is kept for it. Of the outbox and the inbox, the newest row alone, which is the
@@ -187,14 +197,14 @@ FileInfo SqliteReader::fileInfo() const {
                    "0),coalesce((SELECT accepted_at_ms FROM #inbox ORDER BY id DESC LIMIT 1),0),"
                    "c.last_acked_at_ms,coalesce((SELECT max(opened_at_ms) FROM #owners),0),coalesce((SELECT "
                    "max(changed_at_ms) FROM #peers),0)) FROM #meta AS m CROSS JOIN #counters AS c",
-                   body_->options.tablePrefix);
+                   impl_->options.tablePrefix);
   if (Query query(select); query.next()) {
     info.origin = query.text(0);
     info.epoch = query.as<std::uint64_t>(1);
     info.newestAt = query.integer(2) == 0 ? std::nullopt : std::optional(query.instant(2));
   }
-  info.ownersFile = ownersFile(connection, body_->options.tablePrefix);
-  info.notes = notesOf(connection, body_->options.tablePrefix);
+  info.ownersFile = ownersFile(connection, impl_->options.tablePrefix);
+  info.notes = notesOf(connection, impl_->options.tablePrefix);
   info.sqliteVersion = sqlite3_libversion();
   info.hasCheckpointDefect = hasCheckpointDefect();
   info.logNotBatched = knownLogDifference();
@@ -202,94 +212,94 @@ FileInfo SqliteReader::fileInfo() const {
 }
 
 DeadLetterPage SqliteReader::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) const {
-  const MutexLock lock(body_->mutex);
-  return body_->messagePages.deadLetters(filter, limit, after);
+  const MutexLock lock(impl_->mutex);
+  return impl_->messagePages.deadLetters(filter, limit, after);
 }
 
 std::vector<MessageInfo> SqliteReader::newestDeadLetters(std::size_t limit) const {
-  const MutexLock lock(body_->mutex);
-  return body_->messagePages.newestDeadLetters(limit);
+  const MutexLock lock(impl_->mutex);
+  return impl_->messagePages.newestDeadLetters(limit);
 }
 
 StoredPage SqliteReader::storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit,
                                            std::int64_t after) const {
-  const MutexLock lock(body_->mutex);
-  return body_->messagePages.storedDeadLetters(filter, limit, after);
+  const MutexLock lock(impl_->mutex);
+  return impl_->messagePages.storedDeadLetters(filter, limit, after);
 }
 
 MessagePage SqliteReader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
-  const MutexLock lock(body_->mutex);
-  const Snapshot snapshot(body_->database.getHandle());
-  return body_->messagePages.messages(filter, limit, std::max(after, body_->stats.passedFor(filter)));
+  const MutexLock lock(impl_->mutex);
+  const Snapshot snapshot(impl_->database.getHandle());
+  return impl_->messagePages.messages(filter, limit, std::max(after, impl_->stats.passedFor(filter)));
 }
 
 StoredPage SqliteReader::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
-  const MutexLock lock(body_->mutex);
-  return body_->messagePages.storedMessages(filter, limit, after);
+  const MutexLock lock(impl_->mutex);
+  return impl_->messagePages.storedMessages(filter, limit, after);
 }
 
 std::vector<KeyedStatus> SqliteReader::peers() const {
-  const MutexLock lock(body_->mutex);
-  return body_->status.peers();
+  const MutexLock lock(impl_->mutex);
+  return impl_->status.peers();
 }
 
 std::vector<BlockedSession> SqliteReader::blockedSessions(std::size_t limit) const {
   if (limit < 1 || limit > kPageLooks) {
     throw OptionError("limit", "is " + std::to_string(limit), "1 to 10000");
   }
-  const MutexLock lock(body_->mutex);
-  const Snapshot snapshot(body_->database.getHandle());
-  return body_->status.blocked(limit);
+  const MutexLock lock(impl_->mutex);
+  const Snapshot snapshot(impl_->database.getHandle());
+  return impl_->status.blocked(limit);
 }
 
 std::optional<Explanation> SqliteReader::explain(std::string_view messageId) const {
-  const MutexLock lock(body_->mutex);
-  const Snapshot snapshot(body_->database.getHandle());
-  std::optional<MessageInfo> message = body_->readMessage(messageId);
+  const MutexLock lock(impl_->mutex);
+  const Snapshot snapshot(impl_->database.getHandle());
+  std::optional<MessageInfo> message = impl_->readMessage(messageId);
   if (!message) {
     return std::nullopt;
   }
   Explanation explanation;
-  explanation.reasons = body_->explainer.reasons(*message, body_->stats.oldestKey());
+  explanation.reasons = impl_->explainer.reasons(*message, impl_->stats.oldestKey());
   explanation.message = std::move(*message);
   return explanation;
 }
 
 InboxPage SqliteReader::inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const {
-  const MutexLock lock(body_->mutex);
-  return body_->inboxReader.page(filter, limit, after);
+  const MutexLock lock(impl_->mutex);
+  return impl_->inboxReader.page(filter, limit, after);
 }
 
 UnattendedFrames SqliteReader::unattendedFrames() const {
-  const MutexLock lock(body_->mutex);
-  return body_->inboxReader.unattended();
+  const MutexLock lock(impl_->mutex);
+  return impl_->inboxReader.unattended();
 }
 
 std::vector<Application> SqliteReader::applications() const {
-  const MutexLock lock(body_->mutex);
-  return body_->inboxReader.applications();
+  const MutexLock lock(impl_->mutex);
+  return impl_->inboxReader.applications();
 }
 
 std::optional<InboxInfo> SqliteReader::findInbox(std::string_view source, std::string_view messageId) const {
-  const MutexLock lock(body_->mutex);
-  const Snapshot snapshot(body_->database.getHandle());
-  return body_->inboxReader.find(source, messageId);
+  const MutexLock lock(impl_->mutex);
+  const Snapshot snapshot(impl_->database.getHandle());
+  return impl_->inboxReader.find(source, messageId);
 }
 
 std::optional<InboundFrame> SqliteReader::inboxFrame(std::string_view source, std::string_view messageId) const {
-  const MutexLock lock(body_->mutex);
-  return body_->inboxReader.frame(source, messageId);
+  const MutexLock lock(impl_->mutex);
+  return impl_->inboxReader.frame(source, messageId);
 }
 
 std::vector<std::string> SqliteReader::inboxSources(std::string_view messageId) const {
-  const MutexLock lock(body_->mutex);
-  return body_->inboxReader.sources(messageId);
+  const MutexLock lock(impl_->mutex);
+  return impl_->inboxReader.sources(messageId);
 }
 
 std::optional<InboxExplanation> SqliteReader::explainInbox(std::string_view source, std::string_view messageId) const {
-  const MutexLock lock(body_->mutex);
-  const Snapshot snapshot(body_->database.getHandle());
-  return body_->inboxReader.explain(source, messageId);
+  const MutexLock lock(impl_->mutex);
+  const Snapshot snapshot(impl_->database.getHandle());
+  return impl_->inboxReader.explain(source, messageId);
 }
 
 }  // namespace ackbox::store::sqlite

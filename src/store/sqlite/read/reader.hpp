@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -31,7 +33,7 @@ public:
   SqliteReader(const std::filesystem::path& file, const OutboxOptions& options);
   ~SqliteReader() override;
 
-  [[nodiscard]] bool isImmutable() const noexcept override;
+  [[nodiscard]] bool isOutdated() const override;
   [[nodiscard]] Stats stats() const override;
   [[nodiscard]] std::vector<PeerStats> peerStats() const override;
   [[nodiscard]] std::optional<SessionStats> sessionStats(std::string_view peer,
@@ -64,10 +66,13 @@ public:
                                                              std::string_view messageId) const override;
   [[nodiscard]] std::vector<std::int64_t> processIds() const override;
   [[nodiscard]] FileInfo fileInfo() const override;
+  [[nodiscard]] VerifyReport verify() const override;
+  void backUp(const std::filesystem::path& to,
+              const std::function<void(std::uint64_t done, std::uint64_t of)>& progress) const override;
 
 private:
-  struct Body;
-  std::unique_ptr<Body> body_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace ackbox::store::sqlite

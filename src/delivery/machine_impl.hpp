@@ -26,8 +26,8 @@
 
 namespace ackbox::delivery {
 
-struct Machine::Body {
-  Body(MachineOptions machineOptions, Random& machineRandom);
+struct Machine::Impl {
+  Impl(MachineOptions machineOptions, Random& machineRandom);
 
   // --- machine.cpp: rows and time.
   Peer& peerOf(PeerKey key);
