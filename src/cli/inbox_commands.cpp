@@ -8,9 +8,9 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
 #include "records/inbox_frame.hpp"
 #include "records/message.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -42,10 +42,13 @@ Table inboxTable(const std::vector<InboxInfo>& frames, WallTime now) {
                {"RETRIES", Align::right},
                {"WHY", Align::left}});
   for (const InboxInfo& frame : frames) {
-    table.add({frame.messageId, records::nameOf(frame.state), frame.source, frame.session,
-               frame.sequence == 0 ? "-" : std::to_string(frame.sequence), frame.type, agoText(now, frame.acceptedAt),
-               frame.state == InboxState::backoff ? agoText(now, frame.dueAt) : "-", std::to_string(frame.retryCount),
-               shortened(frame.waitsFor.empty() ? frame.lastError : "waits for " + frame.waitsFor, kErrorWidth)});
+    table.add(
+        {frame.messageId, records::nameOf(frame.state), frame.source, frame.session,
+         frame.sequence == 0 ? "-" : std::to_string(frame.sequence), frame.type,
+         records::agoText(now, frame.acceptedAt),
+         frame.state == InboxState::backoff ? records::agoText(now, frame.dueAt) : "-",
+         std::to_string(frame.retryCount),
+         records::shortened(frame.waitsFor.empty() ? frame.lastError : "waits for " + frame.waitsFor, kErrorWidth)});
   }
   return table;
 }
@@ -140,7 +143,7 @@ int reportFrames(Console& console, const char* done, std::uint64_t changed) {
   if (console.json()) {
     console.line(json::Line().add("changed", changed));
   } else {
-    console.say(countText(changed, "deferred frame") + " " + done);
+    console.say(records::countText(changed, "deferred frame") + " " + done);
   }
   return changed == 0 ? kNothing : kDone;
 }
@@ -165,7 +168,7 @@ Table tableOf(const InboxInfo& info, const InboundFrame& frame, WallTime now) {
   };
   const auto instant = [&](const char* name, const std::optional<WallTime>& value) {
     if (value && *value != WallTime{}) {
-      row(name, instantText(*value) + " (" + agoText(now, *value) + ")");
+      row(name, records::instantText(*value) + " (" + records::agoText(now, *value) + ")");
     }
   };
   const bool hasEnded = info.state == InboxState::ended;
@@ -307,7 +310,7 @@ int inboxDiscard(Console& console, const Arguments& arguments) {
       count += page.frames.size();
       after = page.next;
     } while (after != 0);
-    return console.fail(kNothing, "this would give up " + countText(count, "deferred frame") +
+    return console.fail(kNothing, "this would give up " + records::countText(count, "deferred frame") +
                                       " for good, except those that run; say --yes to do it");
   }
   OutboxOperator outbox = openToChange(console.world(), arguments);

@@ -6,8 +6,8 @@
 #include "cli/exit_code.hpp"
 #include "cli/message_view.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
 #include "records/message.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -81,7 +81,7 @@ int show(Console& console, const Arguments& arguments) {
   };
   const auto instant = [&](const char* name, const std::optional<WallTime>& value) {
     if (value && *value != WallTime{}) {
-      row(name, instantText(*value) + " (" + agoText(console.now(), *value) + ")");
+      row(name, records::instantText(*value) + " (" + records::agoText(console.now(), *value) + ")");
     }
   };
   row("id", message->messageId);

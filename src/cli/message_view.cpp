@@ -1,16 +1,16 @@
 #include "cli/message_view.hpp"
 
-#include "cli/text.hpp"
 #include "records/message.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
 
 std::string whyText(const MessageInfo& message) {
   if (message.reason.empty() || message.lastError.empty()) {
-    return shortened(message.reason + message.lastError, kWhyWidth);
+    return records::shortened(message.reason + message.lastError, records::kWhyWidth);
   }
-  return shortened(message.reason + ": " + message.lastError, kWhyWidth);
+  return records::shortened(message.reason + ": " + message.lastError, records::kWhyWidth);
 }
 
 }  // namespace
@@ -41,7 +41,8 @@ Table messageTable(const std::vector<MessageInfo>& messages, WallTime now) {
     const bool isWaiting = message.state == MessageState::pending || message.state == MessageState::sent;
     table.add({message.messageId, records::nameOf(message.state), message.peer, message.session,
                message.sequence == 0 ? "-" : std::to_string(message.sequence), message.type,
-               agoText(now, message.enqueuedAt), isWaiting && message.dueAt > now ? agoText(now, message.dueAt) : "-",
+               records::agoText(now, message.enqueuedAt),
+               isWaiting && message.dueAt > now ? records::agoText(now, message.dueAt) : "-",
                std::to_string(message.retryCount), whyText(message)});
   }
   return table;
@@ -56,7 +57,7 @@ Table attemptTable(const std::vector<AttemptInfo>& attempts, WallTime now) {
                {"OUTCOME", Align::left},
                {"ERROR", Align::left}});
   for (const AttemptInfo& attempt : attempts) {
-    table.add({instantText(attempt.lastAt), attempt.count == 1 ? "-" : agoText(now, attempt.firstAt),
+    table.add({records::instantText(attempt.lastAt), attempt.count == 1 ? "-" : records::agoText(now, attempt.firstAt),
                std::to_string(attempt.count), attempt.took ? std::to_string(attempt.took->count()) + " ms" : "-",
                attempt.status == 0 ? "-" : std::to_string(attempt.status), attempt.outcome, attempt.error});
   }

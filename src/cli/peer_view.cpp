@@ -4,18 +4,19 @@
 #include <optional>
 #include <string>
 
-#include "cli/text.hpp"
 #include "records/field.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
 
 std::string agoOrNone(WallTime now, const std::optional<WallTime>& instant) {
-  return instant ? agoText(now, *instant) : "-";
+  return instant ? records::agoText(now, *instant) : "-";
 }
 
 std::string whyText(const BlockedSession& session) {
-  return shortened(session.lastError.empty() ? session.reason : session.reason + ": " + session.lastError, kWhyWidth);
+  return records::shortened(session.lastError.empty() ? session.reason : session.reason + ": " + session.lastError,
+                            records::kWhyWidth);
 }
 
 }  // namespace
@@ -40,10 +41,10 @@ Table peerTable(const std::vector<records::PeerFigures>& peers, bool isOpen, Wal
     const bool isProbed = isOpen && (state == PeerState::down || state == PeerState::held);
     table.add({figures.peer, std::string(toString(state)), agoOrNone(now, records::instantIfAny(peer.circuit.since)),
                std::to_string(figures.pending), std::to_string(figures.sending), std::to_string(figures.sent),
-               std::to_string(figures.failed), bytesText(figures.pendingBytes), std::to_string(figures.acked),
+               std::to_string(figures.failed), records::bytesText(figures.pendingBytes), std::to_string(figures.acked),
                std::to_string(figures.totalRetries), std::to_string(figures.resets),
-               isProbed ? agoText(now, std::max(now, peer.circuit.nextProbeAt)) : "-",
-               shortened(figures.lastError, kWhyWidth)});
+               isProbed ? records::agoText(now, std::max(now, peer.circuit.nextProbeAt)) : "-",
+               records::shortened(figures.lastError, records::kWhyWidth)});
   }
   return table;
 }
@@ -51,7 +52,7 @@ Table peerTable(const std::vector<records::PeerFigures>& peers, bool isOpen, Wal
 std::vector<std::string> longCauses(const std::vector<records::PeerFigures>& peers) {
   std::vector<std::string> causes;
   for (const records::PeerFigures& peer : peers) {
-    if (widthOf(peer.figures.lastError) > kWhyWidth) {
+    if (records::widthOf(peer.figures.lastError) > records::kWhyWidth) {
       causes.push_back(peer.figures.peer + ": " + peer.figures.lastError);
     }
   }

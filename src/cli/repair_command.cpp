@@ -3,8 +3,8 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
 #include "json/line.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/text.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -19,10 +19,10 @@ std::string ackedText(const Stats& stats, WallTime now) {
   const LatencyStats& latency = stats.enqueueToAck;
   std::string text;
   if (latency.count != 0) {
-    text = "in " + durationText(latency.average) + " on average";
+    text = "in " + records::durationText(latency.average) + " on average";
   }
   if (stats.lastAckedAt) {
-    text += (text.empty() ? "last " : ", last ") + agoText(now, *stats.lastAckedAt);
+    text += (text.empty() ? "last " : ", last ") + records::agoText(now, *stats.lastAckedAt);
   }
   return text;
 }
@@ -35,8 +35,8 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
     table.add({name, std::to_string(count), std::move(remark)});
   };
   row("pending", stats.pending,
-      bytesText(stats.pendingBytes) +
-          (stats.oldestPendingAt ? ", oldest from " + agoText(now, *stats.oldestPendingAt) : std::string()));
+      records::bytesText(stats.pendingBytes) +
+          (stats.oldestPendingAt ? ", oldest from " + records::agoText(now, *stats.oldestPendingAt) : std::string()));
   row("sending", stats.sending);
   row("sent", stats.sent, "waiting for their ACK");
   row("failed", stats.failed, stats.failed == 0 ? "dead letters" : "dead letters: ackbox list FILE --state failed");
@@ -48,22 +48,23 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
   row("superseded", stats.superseded, "taken away by a later message");
   row("stale", stats.staleSettles, "settles that came too late");
   row("received", stats.received,
-      countText(stats.duplicates, "duplicate") + ", " + countText(stats.gaps, "gap") + ", " +
+      records::countText(stats.duplicates, "duplicate") + ", " + records::countText(stats.gaps, "gap") + ", " +
           std::to_string(stats.deferred) + " deferred");
   row("inbox", stats.inbox, "deferred frames that wait or run");
   row("refused",
       stats.refusedUnauthenticated + stats.refusedForbidden + stats.refusedAcks + stats.staleEpochs +
           stats.idConflicts + stats.refusedLimits,
       std::to_string(stats.refusedUnauthenticated) + " unauthenticated, " + std::to_string(stats.refusedForbidden) +
-          " forbidden, " + countText(stats.refusedAcks, "foreign ACK") + ", " + std::to_string(stats.staleEpochs) +
-          " of restored senders, " + countText(stats.idConflicts, "id conflict") + ", " +
-          std::to_string(stats.refusedLimits) + " beyond limits");
-  table.add({"senders", bytesText(stats.inboundBytes), "kept against repetition: ackbox senders FILE"});
+          " forbidden, " + records::countText(stats.refusedAcks, "foreign ACK") + ", " +
+          std::to_string(stats.staleEpochs) + " of restored senders, " +
+          records::countText(stats.idConflicts, "id conflict") + ", " + std::to_string(stats.refusedLimits) +
+          " beyond limits");
+  table.add({"senders", records::bytesText(stats.inboundBytes), "kept against repetition: ackbox senders FILE"});
   if (stats.recounts != 0) {
     row("recounts", stats.recounts, "repairs of the gauges so far, after changes of rows by hand");
   }
-  table.add({"file", bytesText(stats.fileBytes),
-             bytesText(stats.freeBytes) + " free, " + bytesText(stats.walBytes) + " in the log"});
+  table.add({"file", records::bytesText(stats.fileBytes),
+             records::bytesText(stats.freeBytes) + " free, " + records::bytesText(stats.walBytes) + " in the log"});
   if (!stats.logNotBatched.empty()) {
     table.add({"batched log", "off", stats.logNotBatched});
   }
@@ -86,7 +87,7 @@ Table sessionTable(const std::vector<SessionStats>& sessions, WallTime now) {
                session.pausedAt    ? "paused"
                : session.blockedAt ? "blocked"
                : session.inFlight  ? "in flight"
-               : session.dueAt     ? agoText(now, *session.dueAt)
+               : session.dueAt     ? records::agoText(now, *session.dueAt)
                                    : "-"});
   }
   return table;

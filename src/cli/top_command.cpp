@@ -9,9 +9,9 @@
 #include "cli/open.hpp"
 #include "cli/peer_view.hpp"
 #include "cli/stats_view.hpp"
-#include "cli/text.hpp"
 #include "records/peer.hpp"
 #include "records/stats.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -76,7 +76,7 @@ int top(Console& console, const Arguments& arguments) {
       if (isLive) {
         world.out << "\x1b[H\x1b[J";
       }
-      console.say(arguments.file.filename().string() + "  " + instantText(console.now()));
+      console.say(arguments.file.filename().string() + "  " + records::instantText(console.now()));
       console.say(ratesText(before, sample));
       world.out << '\n';
       console.table(statsTable(sample.stats, processes, console.now()));

@@ -3,7 +3,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -32,8 +32,8 @@ Table senderTable(const std::vector<InboundSenderStats>& senders) {
                {"DATA", Align::right}});
   for (const InboundSenderStats& sender : senders) {
     table.add({sender.source, std::to_string(sender.sessions), std::to_string(sender.origins),
-               std::to_string(sender.marks), bytesText(sender.bytes), std::to_string(sender.inbox),
-               bytesText(sender.inboxBytes)});
+               std::to_string(sender.marks), records::bytesText(sender.bytes), std::to_string(sender.inbox),
+               records::bytesText(sender.inboxBytes)});
   }
   return table;
 }
@@ -59,7 +59,8 @@ Table originTable(const std::vector<InboundOriginStats>& origins, WallTime now) 
                {"SEEN", Align::left}});
   for (const InboundOriginStats& origin : origins) {
     table.add({origin.origin, std::to_string(origin.sessions), std::to_string(origin.epoch),
-               origin.isClosed ? "closed" : "open", agoText(now, origin.beganAt), agoText(now, origin.seenAt)});
+               origin.isClosed ? "closed" : "open", records::agoText(now, origin.beganAt),
+               records::agoText(now, origin.seenAt)});
   }
   return table;
 }
@@ -120,10 +121,10 @@ int forget(Console& console, const Arguments& arguments) {
                      .add("marks", report.marks)
                      .add("kept", report.kept));
   } else {
-    console.say(countText(report.sessions, "session") + ", " + countText(report.origins, "store") + " and " +
-                countText(report.marks, "unordered frame") + " forgotten");
+    console.say(records::countText(report.sessions, "session") + ", " + records::countText(report.origins, "store") +
+                " and " + records::countText(report.marks, "unordered frame") + " forgotten");
     if (report.kept != 0) {
-      console.remark(countText(report.kept, "session") + " stay: frames of them wait for their handler");
+      console.remark(records::countText(report.kept, "session") + " stay: frames of them wait for their handler");
     }
   }
   return report.sessions + report.origins + report.marks == 0 ? kNothing : kDone;

@@ -1,7 +1,7 @@
 
-#include "cli/text.hpp"
 #include "json/line.hpp"
 #include "records/inbox_frame.hpp"
+#include "records/text.hpp"
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -69,7 +69,7 @@ Html inboxView(const View& view, const InboxList& list) {
           .number(sender.sessions)
           .number(sender.origins)
           .number(sender.inbox)
-          .text(cli::bytesText(sender.bytes));
+          .text(records::bytesText(sender.bytes));
     }
     html.add(table.html());
   }

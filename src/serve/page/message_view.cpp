@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "cli/text.hpp"
 #include "json/line.hpp"
 #include "records/message.hpp"
+#include "records/text.hpp"
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -111,10 +111,10 @@ Html attempts(const View& view, const std::vector<AttemptInfo>& attempts) {
 Html payload(const View& view, const MessageInfo& message, const Frame& frame) {
   Html html;
   const std::string& data = frame.data;
-  html.raw("<details><summary>Payload, ").text(cli::bytesText(data.size())).raw("</summary>\n<pre class=\"data\">");
+  html.raw("<details><summary>Payload, ").text(records::bytesText(data.size())).raw("</summary>\n<pre class=\"data\">");
   html.text(std::string_view(data).substr(0, kDataShown)).raw("</pre>\n");
   if (data.size() > kDataShown) {
-    html.raw("<p>The first ").text(cli::bytesText(kDataShown)).raw(" are shown: ");
+    html.raw("<p>The first ").text(records::bytesText(kDataShown)).raw(" are shown: ");
     html.add(link(view, "v1/messages/" + urlEncoded(message.messageId) + "?data=true", "all of it as JSON"))
         .raw("</p>\n");
   }

@@ -1,9 +1,9 @@
-#include "cli/text.hpp"
+#include "records/text.hpp"
 
 #include <array>
 #include <cstdio>
 
-namespace ackbox::cli {
+namespace ackbox::records {
 namespace {
 
 using std::chrono::milliseconds;
@@ -91,4 +91,4 @@ std::string countText(std::uint64_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-}  // namespace ackbox::cli
+}  // namespace ackbox::records

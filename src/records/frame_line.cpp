@@ -1,4 +1,4 @@
-#include "cli/frame_line.hpp"
+#include "records/frame_line.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "base/timestamp.hpp"
 #include "json/checked.hpp"
 
-namespace ackbox::cli {
+namespace ackbox::records {
 namespace {
 
 // Of `export` and of `show --json`, about the message's row in the other file.
@@ -119,4 +119,4 @@ FrameLine parseFrameLine(std::string_view line, const Frame& defaults) {
   return parsed;
 }
 
-}  // namespace ackbox::cli
+}  // namespace ackbox::records

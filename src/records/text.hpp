@@ -7,7 +7,7 @@
 
 #include "ackbox/clock.hpp"
 
-namespace ackbox::cli {
+namespace ackbox::records {
 
 /// Characters of UTF-8 text, which is how wide most of it is.
 [[nodiscard]] std::size_t widthOf(std::string_view text) noexcept;
@@ -33,4 +33,4 @@ inline constexpr std::size_t kWhyWidth = 60;
 /// `1 message`, `2 messages`.
 [[nodiscard]] std::string countText(std::uint64_t count, std::string_view noun);
 
-}  // namespace ackbox::cli
+}  // namespace ackbox::records
