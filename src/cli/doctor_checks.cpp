@@ -228,16 +228,13 @@ private:
 
   void lookAtProcesses() {
     const std::vector<std::int64_t> owners = reader_->processIds();
-    std::string text;
-    for (const std::int64_t owner : owners) {
-      text += (text.empty() ? "" : ", ") + std::to_string(owner);
-    }
     if (owners.empty() && stats_.pending != 0) {
       add("processes", Weight::warning,
           "no agent has the file open; " + records::countText(stats_.pending, "message") + " pending",
           "start the agent");
     } else {
-      add("processes", Weight::ok, owners.empty() ? "no agent has the file open" : "agents: " + text);
+      add("processes", Weight::ok,
+          owners.empty() ? "no agent has the file open" : "agents: " + records::listed(owners));
     }
     if (users_.processes.size() > owners.size()) {
       add("processes", Weight::note, "it is open in " + users_.text(),

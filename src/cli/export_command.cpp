@@ -1,6 +1,5 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/message_view.hpp"
 #include "cli/open.hpp"
 #include "records/text.hpp"
 

@@ -4,7 +4,6 @@
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
 #include "json/line.hpp"
-#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {

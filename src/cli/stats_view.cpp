@@ -7,14 +7,6 @@
 namespace ackbox::cli {
 namespace {
 
-std::string listed(const std::vector<std::int64_t>& numbers) {
-  std::string text;
-  for (const std::int64_t number : numbers) {
-    text += (text.empty() ? "" : ", ") + std::to_string(number);
-  }
-  return text;
-}
-
 std::string ackedText(const Stats& stats, WallTime now) {
   const LatencyStats& latency = stats.enqueueToAck;
   std::string text;
@@ -69,27 +61,7 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
     table.add({"batched log", "off", stats.logNotBatched});
   }
   table.add({"processes", std::to_string(processes.size()),
-             processes.empty() ? "no process has the file open" : listed(processes)});
-  return table;
-}
-
-Table sessionTable(const std::vector<SessionStats>& sessions, WallTime now) {
-  Table table({{"PEER", Align::left},
-               {"SESSION", Align::left},
-               {"LIVE", Align::right},
-               {"FAILED", Align::right},
-               {"LAST", Align::right},
-               {"ACCEPTED", Align::right},
-               {"NEXT", Align::left}});
-  for (const SessionStats& session : sessions) {
-    table.add({session.peer, session.session, std::to_string(session.live), std::to_string(session.failed),
-               std::to_string(session.lastSequence), std::to_string(session.acceptedSequence),
-               session.pausedAt    ? "paused"
-               : session.blockedAt ? "blocked"
-               : session.inFlight  ? "in flight"
-               : session.dueAt     ? records::agoText(now, *session.dueAt)
-                                   : "-"});
-  }
+             processes.empty() ? "no process has the file open" : records::listed(processes)});
   return table;
 }
 

@@ -7,9 +7,10 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
-#include "cli/peer_view.hpp"
+#include "cli/record_table.hpp"
 #include "cli/stats_view.hpp"
 #include "records/peer.hpp"
+#include "records/session.hpp"
 #include "records/stats.hpp"
 #include "records/text.hpp"
 
@@ -81,11 +82,11 @@ int top(Console& console, const Arguments& arguments) {
       world.out << '\n';
       console.table(statsTable(sample.stats, processes, console.now()));
       world.out << '\n';
-      console.table(peerTable(records::readPeers(reader), !processes.empty(), console.now()));
+      console.table(tableOf(records::readPeers(reader), console.now()));
       const SessionPage sessions = reader.sessions(occupied, kSessionsShown);
       if (!sessions.sessions.empty()) {
         world.out << '\n';
-        console.table(sessionTable(sessions.sessions, console.now()));
+        console.table(tableOf(sessions.sessions, console.now()));
       }
     }
     world.out.flush();

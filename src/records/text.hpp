@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ackbox/clock.hpp"
 
@@ -29,6 +30,15 @@ inline constexpr std::size_t kWhyWidth = 60;
 
 /// `2026-11-21 14:02:15 UTC`.
 [[nodiscard]] std::string instantText(WallTime instant);
+
+/// `reason: error`, or the one of them that is not empty.
+[[nodiscard]] std::string joined(std::string_view reason, std::string_view error);
+
+/// `4711, 4712`.
+[[nodiscard]] std::string listed(const std::vector<std::int64_t>& numbers, std::string_view mark = ", ");
+
+/// In small letters of ASCII.
+[[nodiscard]] std::string lowered(std::string_view text);
 
 /// `1 message`, `2 messages`.
 [[nodiscard]] std::string countText(std::uint64_t count, std::string_view noun);

@@ -7,14 +7,6 @@
 namespace ackbox::serve::page {
 namespace {
 
-std::string joined(const std::vector<std::int64_t>& numbers) {
-  std::string text;
-  for (const std::int64_t number : numbers) {
-    text += (text.empty() ? "" : ", ") + std::to_string(number);
-  }
-  return text;
-}
-
 /// As a label.
 std::string titleOf(std::string about) {
   if (about == "sqlite") {
@@ -52,7 +44,7 @@ Html doctorView(const View& /*view*/, const Checkup& checkup) {
        {}},
       {"store", records::Weight::ok, checkup.contents.info.origin, {}},
       records::logSymptom(stats.walBytes),
-      {"processes", records::Weight::ok, "agents: " + joined(checkup.processIds), {}},
+      {"processes", records::Weight::ok, "agents: " + records::listed(checkup.processIds), {}},
   };
   if (!checkup.fileTrouble.empty()) {
     symptoms.push_back({"messages", records::Weight::problem, checkup.fileTrouble, {}});

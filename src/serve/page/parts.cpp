@@ -208,7 +208,7 @@ Html pager(const View& view, const std::string& target, std::int64_t next, bool 
   return html.raw("</nav>\n");
 }
 
-CardTable::CardTable(std::string_view caption, std::vector<std::string_view> heads, bool isQuiet)
+CardTable::CardTable(std::string_view caption, std::vector<std::string> heads, bool isQuiet)
     : caption_(caption), heads_(std::move(heads)), isQuiet_(isQuiet) {}
 
 CardTable& CardTable::cell(const Html& content) {
