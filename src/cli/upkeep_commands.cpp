@@ -19,16 +19,15 @@ std::size_t limitOf(const Arguments& arguments) {
 
 int origins(Console& console, const Arguments& arguments, const OutboxReader& reader) {
   const std::vector<InboundOriginStats> found = reader.inboundOrigins(arguments.source, limitOf(arguments));
-  for (const InboundOriginStats& origin : found) {
-    if (console.json()) {
+  if (console.json()) {
+    for (const InboundOriginStats& origin : found) {
       json::Line line;
       records::addFields(line.add("source", arguments.source), origin);
       console.line(line);
     }
-  }
-  if (found.empty() && !console.json()) {
+  } else if (found.empty()) {
     console.remark("no store of this sender is known");
-  } else if (!console.json()) {
+  } else {
     console.table(tableOf(found, console.now()));
   }
   return found.empty() ? kNothing : kDone;

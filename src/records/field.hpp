@@ -85,10 +85,7 @@ template <typename Given>
     return Type::number;
   } else if constexpr (std::same_as<Given, WallTime> || std::same_as<Given, std::optional<WallTime>>) {
     return Type::instant;
-  } else if constexpr (requires(Given given) {
-                         requires std::integral<typename Given::value_type>;
-                         *given;
-                       }) {
+  } else if constexpr (std::same_as<Given, std::optional<std::int64_t>>) {
     return Type::numberIfAny;
   } else {
     static_assert(std::convertible_to<Given, std::string_view> || std::same_as<Given, Value>);

@@ -31,12 +31,11 @@ Html facts(const View& view, const MessageInfo& message, const std::optional<Fra
   Html html;
   html.raw("<dl class=\"facts\">\n");
   addFacts(html, message, view.now, [&](std::string_view name, const Html& value) {
-    // These stand in the title.
-    const bool isInTitle = name == "message_id" || name == "state";
     return name == "peer"      ? link(view, ofPeer, message.peer)
            : name == "session" ? link(view, ofPeer + "&session=" + urlEncoded(message.session), message.session)
-           : isInTitle         ? Html()
-                               : value;
+           // These stand in the title.
+           : name == "message_id" || name == "state" ? Html()
+                                                     : value;
   });
   if (frame) {
     addFacts(html, *frame, view.now, [](std::string_view, const Html& value) { return value; });
