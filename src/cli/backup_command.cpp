@@ -4,7 +4,7 @@
 #include "cli/file_users.hpp"
 #include "cli/open.hpp"
 #include "cli/progress_line.hpp"
-#include "cli/text.hpp"
+#include "records/text.hpp"
 #include "sqlite/file_names.hpp"
 
 namespace ackbox::cli {
@@ -61,14 +61,14 @@ int backup(Console& console, const Arguments& arguments) {
     ProgressLine progress(console);
     const OutboxReader reader = openToRead(console.world(), arguments);
     reader.backUp(partial.path(), [&progress](std::uint64_t done, std::uint64_t of) {
-      progress.show(bytesText(done) + " of " + bytesText(of) + " copied");
+      progress.show(records::bytesText(done) + " of " + records::bytesText(of) + " copied");
     });
     progress.show("checking the copy");
   }
   const OutboxReader copy = openToRead(console.world(), arguments, partial.path());
   const std::size_t findings = arguments.noVerify ? 0 : copy.verify().findings.size();
   if (findings != 0) {
-    return console.fail(kProblems, "the copy breaks " + countText(findings, "invariant") + ", as " +
+    return console.fail(kProblems, "the copy breaks " + records::countText(findings, "invariant") + ", as " +
                                        arguments.file.string() +
                                        " does, and was deleted: ackbox verify FILE shows them; --no-verify keeps it");
   }
@@ -84,10 +84,10 @@ int backup(Console& console, const Arguments& arguments) {
                      .add("failed", stats.failed)
                      .add("at_ms", std::optional(console.now())));
   } else {
-    console.say(to.string() + ": " + bytesText(stats.fileBytes) +
+    console.say(to.string() + ": " + records::bytesText(stats.fileBytes) +
                 (arguments.noVerify ? ", not verified" : ", verified") + "; " +
                 std::to_string(stats.pending + stats.sending) + " pending, " + std::to_string(stats.sent) + " sent, " +
-                countText(stats.failed, "dead letter"));
+                records::countText(stats.failed, "dead letter"));
   }
   return kDone;
 }

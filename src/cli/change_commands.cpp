@@ -6,8 +6,8 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
 #include "records/message.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -83,7 +83,7 @@ int report(Console& console, const Arguments& arguments, const char* done, std::
   if (console.json()) {
     console.line(json::Line().add("changed", changed));
   } else {
-    console.say(countText(changed, "dead letter") + " " + done);
+    console.say(records::countText(changed, "dead letter") + " " + done);
   }
   return changed == 0 ? kNothing : kDone;
 }
@@ -108,7 +108,7 @@ int dryRun(Console& console, const Arguments& arguments, const char* done) {
   if (console.json()) {
     console.line(json::Line().add("would_change", count));
   } else {
-    console.say(countText(count, "dead letter") + " would be " + done + "; nothing was changed");
+    console.say(records::countText(count, "dead letter") + " would be " + done + "; nothing was changed");
   }
   return count == 0 ? kNothing : kDone;
 }
@@ -144,8 +144,8 @@ int discard(Console& console, const Arguments& arguments) {
   const DeadLetterFilter filter = filterOf(arguments);
   if (!arguments.yes) {
     const std::uint64_t count = countOf(openToRead(console.world(), arguments), filter);
-    return console.fail(kNothing,
-                        "this would discard " + countText(count, "dead letter") + " for good; say --yes to do it");
+    return console.fail(
+        kNothing, "this would discard " + records::countText(count, "dead letter") + " for good; say --yes to do it");
   }
   OutboxOperator outbox = openToChange(console.world(), arguments);
   return report(console, arguments, "discarded", outbox.discardFailed(filter));

@@ -8,8 +8,8 @@
 #include "cli/live_rows.hpp"
 #include "cli/monitoring.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
-#include "cli/unattended.hpp"
+#include "records/text.hpp"
+#include "records/unattended.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -58,7 +58,7 @@ public:
     damage_ = rowDamage(reader);
     for (const FileNote& note : reader.fileInfo().notes) {
       if (world.clock->wallNow() - note.at < kNoteWarns) {
-        notes_.push_back(note.event + " at " + instantText(note.at) +
+        notes_.push_back(note.event + " at " + records::instantText(note.at) +
                          " (ackbox doctor has more; ackbox repair ends it)");
       }
     }
@@ -92,11 +92,11 @@ public:
 
   [[nodiscard]] std::string summary() const {
     return std::to_string(undelivered()) + " undelivered" +
-           (oldest() == std::chrono::milliseconds(0) ? std::string() : ", oldest " + durationText(oldest())) + ", " +
-           countText(stats_.failed, "dead letter") + ", " +
-           (stats_.inbox == 0 ? std::string() : countText(stats_.inbox, "deferred frame") + " waiting, ") +
-           (unattended_.empty() ? std::string() : unattended_ + ", ") + countText(peersAway(), "peer") + " away, " +
-           std::to_string(processes_) + (processes_ == 1 ? " process" : " processes");
+           (oldest() == std::chrono::milliseconds(0) ? std::string() : ", oldest " + records::durationText(oldest())) +
+           ", " + records::countText(stats_.failed, "dead letter") + ", " +
+           (stats_.inbox == 0 ? std::string() : records::countText(stats_.inbox, "deferred frame") + " waiting, ") +
+           (unattended_.empty() ? std::string() : unattended_ + ", ") + records::countText(peersAway(), "peer") +
+           " away, " + std::to_string(processes_) + (processes_ == 1 ? " process" : " processes");
   }
 
   /// `label=value[unit];warning;critical;minimum`, as the Monitoring Plugins have it.
@@ -129,7 +129,7 @@ private:
   static std::string describe(const PeerStatus& peer) {
     constexpr std::size_t kCauseWidth = 80;
     return peer.name + " " + std::string(toString(peer.state)) +
-           (peer.lastError.empty() ? std::string() : " (" + shortened(peer.lastError, kCauseWidth) + ")");
+           (peer.lastError.empty() ? std::string() : " (" + records::shortened(peer.lastError, kCauseWidth) + ")");
   }
   static std::string listed(const std::vector<std::string>& texts) {
     std::string list;
@@ -156,11 +156,11 @@ private:
           std::max(unattendedFor_, std::chrono::duration_cast<std::chrono::milliseconds>(now - waitsSince));
     };
     if (const UnattendedFrames frames = reader.unattendedFrames(); frames.since) {
-      add(unattendedText(frames, now), *frames.since, frames.oldestAt);
+      add(records::unattendedText(frames, now), *frames.since, frames.oldestAt);
     }
     for (const PeerStats& peer : reader.peerStats()) {
       if (peer.unattendedSince) {
-        add(unattendedText(peer, now), *peer.unattendedSince, stats_.oldestPendingAt);
+        add(records::unattendedText(peer, now), *peer.unattendedSince, stats_.oldestPendingAt);
       }
     }
   }
@@ -170,7 +170,7 @@ private:
     std::vector<std::string> texts;
     for (const Application& application : reader.applications()) {
       if (application.silent) {
-        texts.push_back(silentText(*application.silent, now));
+        texts.push_back(records::silentText(*application.silent, now));
         silentFor_ = std::max(silentFor_,
                               std::chrono::duration_cast<std::chrono::milliseconds>(now - application.silent->since));
       }
@@ -200,26 +200,28 @@ private:
     }
     figures_ = {
         {"oldest_age", "oldest_age_ms", static_cast<std::uint64_t>(oldest().count()), arguments_.oldestAge, "s", false,
-         "the oldest undelivered message waits for " + durationText(oldest())},
+         "the oldest undelivered message waits for " + records::durationText(oldest())},
         {"pending", "pending", undelivered(), arguments_.pendingCount, "", false,
-         countText(undelivered(), "message") + " undelivered"},
+         records::countText(undelivered(), "message") + " undelivered"},
         {"pending_bytes", "pending_bytes", stats_.pendingBytes, arguments_.pendingBytes, "B", false,
-         bytesText(stats_.pendingBytes) + " undelivered"},
-        {"failed", "failed", stats_.failed, arguments_.deadLetters, "", false, countText(stats_.failed, "dead letter")},
+         records::bytesText(stats_.pendingBytes) + " undelivered"},
+        {"failed", "failed", stats_.failed, arguments_.deadLetters, "", false,
+         records::countText(stats_.failed, "dead letter")},
         {"peers_away", "peers_away", peersAway(), arguments_.peersAway, "", false,
          away.empty() ? std::string() : "peers away: " + listed(away)},
         stopped,
         {"inbox", "inbox", stats_.inbox, arguments_.inboxCount, "", false,
-         countText(stats_.inbox, "deferred frame") + " waiting"},
+         records::countText(stats_.inbox, "deferred frame") + " waiting"},
         {"inbox_age", "inbox_age_ms", static_cast<std::uint64_t>(oldestFrame_.count()), arguments_.inboxAge, "s", false,
-         "the oldest deferred frame waits for " + durationText(oldestFrame_)},
+         "the oldest deferred frame waits for " + records::durationText(oldestFrame_)},
         {"unattended_age", "unattended_age_ms", static_cast<std::uint64_t>(unattendedFor_.count()),
          arguments_.unattendedAge, "s", false, unattended_},
         {"silent_age", "silent_age_ms", static_cast<std::uint64_t>(silentFor_.count()), arguments_.silentAge, "s",
          false, silent_},
-        {"free_disk", "free_disk_bytes", disk_, arguments_.freeDisk, "B", true, bytesText(disk_) + " free on the disk"},
+        {"free_disk", "free_disk_bytes", disk_, arguments_.freeDisk, "B", true,
+         records::bytesText(disk_) + " free on the disk"},
         {"log", "wal_bytes", stats_.walBytes, arguments_.logBytes, "B", false,
-         "the log has " + bytesText(stats_.walBytes)},
+         "the log has " + records::bytesText(stats_.walBytes)},
     };
   }
 

@@ -15,13 +15,15 @@
 #include "cli/file_users.hpp"
 #include "cli/live_rows.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
+#include "records/text.hpp"
 #include "sqlite/file_names.hpp"
 
 namespace ackbox::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using records::Symptom;
+using records::Weight;
 
 constexpr std::uint64_t kScarceDiskBytes = 200ULL << 20;
 
@@ -65,7 +67,7 @@ public:
     if (reader_) {
       lookAtProcesses();
       lookAtMessages();
-      for (Symptom& symptom : symptomsOf({info_, stats_, reader_->peers(), world_.clock->wallNow()}, text_)) {
+      for (Symptom& symptom : records::symptomsOf({info_, stats_, reader_->peers(), world_.clock->wallNow()}, text_)) {
         symptoms_.push_back(std::move(symptom));
       }
     }
@@ -111,7 +113,7 @@ private:
 
   void lookAtDisk() {
     const Disk disk = diskOf(world_, file_);
-    const std::string free = bytesText(disk.freeBytes) + " free";
+    const std::string free = records::bytesText(disk.freeBytes) + " free";
     for (const NetworkDisk& network : kNetworkDisks) {
       if (disk.kind == network.kind) {
         add("disk", Weight::problem, std::string("the file is on a network file system (") + network.name + ")",
@@ -197,7 +199,7 @@ private:
           "leave it; the next opening undoes that transaction");
     }
     const auto bytes = log ? static_cast<std::uint64_t>(log->st_size) : 0;
-    Symptom symptom = logSymptom(bytes);
+    Symptom symptom = records::logSymptom(bytes);
     if (symptom.weight == Weight::ok && bytes != 0 && !users_.any()) {
       symptom.weight = Weight::note;
       symptom.text += ", left by a process that was killed, or had no room to fold it in";
@@ -226,15 +228,13 @@ private:
 
   void lookAtProcesses() {
     const std::vector<std::int64_t> owners = reader_->processIds();
-    std::string text;
-    for (const std::int64_t owner : owners) {
-      text += (text.empty() ? "" : ", ") + std::to_string(owner);
-    }
     if (owners.empty() && stats_.pending != 0) {
       add("processes", Weight::warning,
-          "no agent has the file open; " + countText(stats_.pending, "message") + " pending", "start the agent");
+          "no agent has the file open; " + records::countText(stats_.pending, "message") + " pending",
+          "start the agent");
     } else {
-      add("processes", Weight::ok, owners.empty() ? "no agent has the file open" : "agents: " + text);
+      add("processes", Weight::ok,
+          owners.empty() ? "no agent has the file open" : "agents: " + records::listed(owners));
     }
     if (users_.processes.size() > owners.size()) {
       add("processes", Weight::note, "it is open in " + users_.text(),
@@ -257,12 +257,12 @@ private:
       return;
     }
     const WallTime now = world_.clock->wallNow();
-    const std::string text = path.string() + " ends " + instantText(*ends);
+    const std::string text = path.string() + " ends " + records::instantText(*ends);
     if (*ends <= now) {
-      add("certificate", Weight::problem, path.string() + " ended " + agoText(now, *ends),
+      add("certificate", Weight::problem, path.string() + " ended " + records::agoText(now, *ends),
           "put a new one in its place, with its key");
     } else if (*ends - now < kCertificateNotice) {
-      add("certificate", Weight::warning, text + ", " + agoText(now, *ends), "renew it");
+      add("certificate", Weight::warning, text + ", " + records::agoText(now, *ends), "renew it");
     } else {
       add("certificate", Weight::ok, text);
     }
@@ -282,7 +282,7 @@ private:
 
 }  // namespace
 
-std::vector<Symptom> examine(const World& world, const Arguments& arguments) {
+std::vector<records::Symptom> examine(const World& world, const Arguments& arguments) {
   return Examination(world, arguments).run();
 }
 

@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
-#include "cli/symptoms.hpp"
 #include "cli/tool.hpp"
+#include "records/symptoms.hpp"
 
 namespace ackbox::cli {
 
 /// Looks at the file, what lies beside it, the processes that use it, and the machine.
-[[nodiscard]] std::vector<Symptom> examine(const World& world, const Arguments& arguments);
+[[nodiscard]] std::vector<records::Symptom> examine(const World& world, const Arguments& arguments);
 
 }  // namespace ackbox::cli

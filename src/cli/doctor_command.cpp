@@ -22,8 +22,8 @@ std::string padded(std::string_view text, std::size_t width) {
 }  // namespace
 
 int doctor(Console& console, const Arguments& arguments) {
-  const std::vector<Symptom> symptoms = examine(console.world(), arguments);
-  for (const Symptom& symptom : symptoms) {
+  const std::vector<records::Symptom> symptoms = examine(console.world(), arguments);
+  for (const records::Symptom& symptom : symptoms) {
     if (console.json()) {
       console.line(json::Line()
                        .add("about", symptom.about)
@@ -37,8 +37,9 @@ int doctor(Console& console, const Arguments& arguments) {
       console.say(std::string(kWeightWidth + kAboutWidth, ' ') + "-> " + symptom.advice);
     }
   }
-  const bool isBad = std::any_of(symptoms.begin(), symptoms.end(),
-                                 [](const Symptom& symptom) { return symptom.weight == Weight::problem; });
+  const bool isBad = std::any_of(symptoms.begin(), symptoms.end(), [](const records::Symptom& symptom) {
+    return symptom.weight == records::Weight::problem;
+  });
   return isBad ? kProblems : kDone;
 }
 

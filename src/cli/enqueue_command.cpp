@@ -5,11 +5,11 @@
 #include "ackbox/peer_status.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/frame_line.hpp"
 #include "cli/open.hpp"
 #include "cli/progress_line.hpp"
-#include "cli/text.hpp"
 #include "json/checked.hpp"
+#include "records/frame_line.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -55,7 +55,7 @@ public:
     if (line.size() > kLineBytesMax) {
       taken.problem = "the line is longer than any frame can be";
     } else {
-      FrameLine parsed = parseFrameLine(json::withoutMark(line), defaults_);
+      records::FrameLine parsed = records::parseFrameLine(json::withoutMark(line), defaults_);
       taken.problem = std::move(parsed.problem);
       if (taken.problem.empty()) {
         bytes_ += parsed.frame.data.size();
@@ -89,7 +89,7 @@ public:
     store();
     progress_.clear();
     if (!console_.json()) {
-      console_.say(std::to_string(stored_) + " stored, " + countText(duplicates_, "duplicate") + ", " +
+      console_.say(std::to_string(stored_) + " stored, " + records::countText(duplicates_, "duplicate") + ", " +
                    std::to_string(refused_) + " refused");
     }
     return refused_ == 0 ? kDone : kPartly;

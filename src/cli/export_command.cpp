@@ -1,8 +1,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/message_view.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -31,7 +30,7 @@ int exportMessages(Console& console, const Arguments& arguments) {
             ? reader.exportDeadLetters({.peer = filter.peer, .session = filter.session}, write)
             : reader.exportMessages(filter, write);
     if (damaged != 0) {
-      console.remark(countText(damaged, "message") +
+      console.remark(records::countText(damaged, "message") +
                      " not as written, by a disk's fault: the lines say \"damaged\", and enqueue refuses them; "
                      "ackbox verify FILE names the rows");
       return kProblems;

@@ -1,22 +1,19 @@
 // Deferred frames in the receiver's file: `inbox`, `inbox-show`, `inbox-explain`, `inbox-retry`, `inbox-discard`.
 
-#include <algorithm>
-#include <cctype>
 #include <functional>
+#include <utility>
 
 #include "ackbox/inbox.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
+#include "cli/record_table.hpp"
 #include "records/inbox_frame.hpp"
 #include "records/message.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
-
-constexpr std::size_t kFramesPage = 1'000;
-constexpr std::size_t kErrorWidth = 60;
 
 InboxFilter inboxFilterOf(const Arguments& arguments) {
   InboxFilter filter;
@@ -28,26 +25,6 @@ InboxFilter inboxFilterOf(const Arguments& arguments) {
     filter.state = records::liveInboxStateOf(*arguments.state);
   }
   return filter;
-}
-
-Table inboxTable(const std::vector<InboxInfo>& frames, WallTime now) {
-  Table table({{"ID", Align::left},
-               {"STATE", Align::left},
-               {"SENDER", Align::left},
-               {"SESSION", Align::left},
-               {"SEQ", Align::right},
-               {"TYPE", Align::left},
-               {"ACCEPTED", Align::left},
-               {"DUE", Align::left},
-               {"RETRIES", Align::right},
-               {"WHY", Align::left}});
-  for (const InboxInfo& frame : frames) {
-    table.add({frame.messageId, records::nameOf(frame.state), frame.source, frame.session,
-               frame.sequence == 0 ? "-" : std::to_string(frame.sequence), frame.type, agoText(now, frame.acceptedAt),
-               frame.state == InboxState::backoff ? agoText(now, frame.dueAt) : "-", std::to_string(frame.retryCount),
-               shortened(frame.waitsFor.empty() ? frame.lastError : "waits for " + frame.waitsFor, kErrorWidth)});
-  }
-  return table;
 }
 
 /// The one sender of frames with this id, or the one that was named; nothing: `why` says why.
@@ -140,59 +117,9 @@ int reportFrames(Console& console, const char* done, std::uint64_t changed) {
   if (console.json()) {
     console.line(json::Line().add("changed", changed));
   } else {
-    console.say(countText(changed, "deferred frame") + " " + done);
+    console.say(records::countText(changed, "deferred frame") + " " + done);
   }
   return changed == 0 ? kNothing : kDone;
-}
-
-json::Line lineOf(const InboxInfo& info, const InboundFrame& frame) {
-  json::Line line = records::lineOf(info);
-  line.add("time_ms", frame.time)
-      .add("expires_at_ms", frame.expiresAt)
-      .add("traceparent", frame.traceparent)
-      .add("correlation_id", frame.correlationId)
-      .add("data_content_type", frame.dataContentType)
-      .raw("data", frame.data.empty() ? "null" : json::oneLine(frame.data));
-  return line;
-}
-
-Table tableOf(const InboxInfo& info, const InboundFrame& frame, WallTime now) {
-  Table table({{"", Align::left}, {"", Align::left}});
-  const auto row = [&](const char* name, const std::string& value) {
-    if (!value.empty()) {
-      table.add({name, value});
-    }
-  };
-  const auto instant = [&](const char* name, const std::optional<WallTime>& value) {
-    if (value && *value != WallTime{}) {
-      row(name, instantText(*value) + " (" + agoText(now, *value) + ")");
-    }
-  };
-  const bool hasEnded = info.state == InboxState::ended;
-  row("id", info.messageId);
-  row("state", records::nameOf(info.state));
-  row("sender", info.source);
-  row("store", info.origin);
-  row("session", info.session);
-  row("sequence", info.sequence == 0 ? "none: unordered" : std::to_string(info.sequence));
-  row("type", info.type);
-  instant("accepted", info.acceptedAt);
-  instant("last run", info.startedAt);
-  instant("due", info.dueAt);
-  instant("kept until", info.keptUntil);
-  instant("expires", frame.expiresAt);
-  if (!hasEnded) {
-    row("retries", std::to_string(info.retryCount));
-    row("runs", std::to_string(info.startCount));
-  }
-  row("waits for", info.waitsFor);
-  row("reason", info.reason);
-  instant("failed", info.failedAt);
-  row(hasEnded ? "detail" : "last error", info.lastError);
-  row("traceparent", frame.traceparent);
-  row("answers", frame.correlationId);
-  row("data", frame.data);
-  return table;
 }
 
 constexpr const char* kRunsAgain = "a process with a handler runs it again when its turn comes";
@@ -203,29 +130,12 @@ constexpr const char* kGivenUp = "given up; its sender gets a dead letter";
 int inbox(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
   const InboxFilter filter = inboxFilterOf(arguments);
-  std::int64_t after = arguments.after;
-  std::uint64_t shown = 0;
-  do {
-    const std::uint64_t left = arguments.limit == 0 ? kFramesPage : arguments.limit - shown;
-    const InboxPage page = reader.inbox(filter, std::min<std::uint64_t>(left, kFramesPage), after);
-    after = page.next;
-    shown += page.frames.size();
-    if (!console.json()) {
-      if (!page.frames.empty()) {
-        console.table(inboxTable(page.frames, console.now()));
-      }
-      continue;
-    }
-    for (const InboxInfo& frame : page.frames) {
-      console.line(records::lineOf(frame));
-    }
-  } while (after != 0 && (arguments.limit == 0 || shown < arguments.limit));
-  if (after != 0) {
-    console.remark("more: --after " + std::to_string(after));
-  } else if (shown == 0 && !console.json()) {
-    console.remark("no deferred frame matches");
-  }
-  return shown == 0 ? kNothing : kDone;
+  const bool isAny =
+      printPages(console, arguments, "no deferred frame matches", [&](std::size_t limit, std::int64_t after) {
+        InboxPage page = reader.inbox(filter, limit, after);
+        return std::pair(std::move(page.frames), page.next);
+      });
+  return isAny ? kDone : kNothing;
 }
 
 int inboxShow(Console& console, const Arguments& arguments) {
@@ -243,10 +153,18 @@ int inboxShow(Console& console, const Arguments& arguments) {
   // None of one that has ended.
   const InboundFrame frame = reader.inboxFrame(*source, id).value_or(InboundFrame());
   if (console.json()) {
-    console.line(lineOf(*info, frame));
-  } else {
-    console.table(tableOf(*info, frame, console.now()));
+    json::Line line = records::lineOf(*info);
+    records::addFrame(line, frame);
+    console.line(line);
+    return kDone;
   }
+  Table table = factTable();
+  addFacts(table, *info, console.now());
+  addFacts(table, frame, console.now());
+  if (!frame.data.empty()) {
+    addFact(table, "data", frame.data);
+  }
+  console.table(table);
   return kDone;
 }
 
@@ -303,11 +221,11 @@ int inboxDiscard(Console& console, const Arguments& arguments) {
     std::uint64_t count = 0;
     std::int64_t after = 0;
     do {
-      const InboxPage page = reader.inbox(filter, kFramesPage, after);
+      const InboxPage page = reader.inbox(filter, kPage, after);
       count += page.frames.size();
       after = page.next;
     } while (after != 0);
-    return console.fail(kNothing, "this would give up " + countText(count, "deferred frame") +
+    return console.fail(kNothing, "this would give up " + records::countText(count, "deferred frame") +
                                       " for good, except those that run; say --yes to do it");
   }
   OutboxOperator outbox = openToChange(console.world(), arguments);

@@ -1,12 +1,11 @@
 // Messages one by one: `list`, `show`, `explain`.
 
-#include <algorithm>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/message_view.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
+#include "cli/record_table.hpp"
 #include "records/message.hpp"
 
 namespace ackbox::cli {
@@ -23,7 +22,7 @@ int unknown(Console& console, const OutboxReader& reader, const std::string& id)
 void sayAttempts(Console& console, const MessageInfo& message) {
   if (!message.attempts.empty()) {
     console.say("");
-    console.table(attemptTable(message.attempts, console.now()));
+    console.table(tableOf(message.attempts, console.now(), fullText));
   }
 }
 
@@ -32,30 +31,14 @@ void sayAttempts(Console& console, const MessageInfo& message) {
 int list(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
   const MessageFilter filter = messageFilterOf(arguments);
-  std::int64_t after = arguments.after;
-  std::uint64_t shown = 0;
-  do {
-    const std::uint64_t left = arguments.limit == 0 ? kPage : arguments.limit - shown;
-    const MessagePage page = reader.messages(filter, std::min<std::uint64_t>(left, kPage), after);
-    after = page.next;
-    shown += page.messages.size();
-    if (!console.json()) {
-      if (!page.messages.empty()) {
-        console.table(messageTable(page.messages, console.now()));
-      }
-      continue;
-    }
-    for (const MessageInfo& message : page.messages) {
-      console.line(records::lineOf(message));
-    }
-  } while (after != 0 && (arguments.limit == 0 || shown < arguments.limit));
-  if (after != 0) {
-    console.remark("more: --after " + std::to_string(after));
-  } else if (shown == 0 && !console.json()) {
-    console.remark("no message matches");
+  const bool isAny = printPages(console, arguments, "no message matches", [&](std::size_t limit, std::int64_t after) {
+    MessagePage page = reader.messages(filter, limit, after);
+    return std::pair(std::move(page.messages), page.next);
+  });
+  if (!isAny && !console.json()) {
     remarkUnknownNames(console, reader, arguments);
   }
-  return shown == 0 ? kNothing : kDone;
+  return isAny ? kDone : kNothing;
 }
 
 int show(Console& console, const Arguments& arguments) {
@@ -73,33 +56,10 @@ int show(Console& console, const Arguments& arguments) {
     console.line(line);
     return kDone;
   }
-  Table table({{"", Align::left}, {"", Align::left}});
-  const auto row = [&](const char* name, const std::string& value) {
-    if (!value.empty()) {
-      table.add({name, value});
-    }
-  };
-  const auto instant = [&](const char* name, const std::optional<WallTime>& value) {
-    if (value && *value != WallTime{}) {
-      row(name, instantText(*value) + " (" + agoText(console.now(), *value) + ")");
-    }
-  };
-  row("id", message->messageId);
-  row("state", records::nameOf(message->state));
-  row("peer", message->peer);
-  row("session", message->session);
-  row("sequence", message->sequence == 0 ? "none: unordered" : std::to_string(message->sequence));
-  row("type", message->type);
-  instant("enqueued", message->enqueuedAt);
-  instant(message->state == MessageState::failed ? "failed" : "due", message->dueAt);
-  instant("not before", frame->notBefore);
-  instant("expires", frame->expiresAt);
-  row("retries", std::to_string(message->retryCount));
-  row("reason", message->reason);
-  row("last error", message->lastError);
-  row("traceparent", frame->traceparent);
-  row("answers", frame->correlationId);
-  row("data", frame->data.empty() ? "null" : frame->data);
+  Table table = factTable();
+  addFacts(table, *message, console.now());
+  addFacts(table, *frame, console.now());
+  addFact(table, "data", frame->data.empty() ? "null" : frame->data);
   console.table(table);
   sayAttempts(console, *message);
   return kDone;

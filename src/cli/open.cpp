@@ -6,6 +6,8 @@
 #include <mutex>
 #include <vector>
 
+#include "records/message.hpp"
+
 namespace ackbox::cli {
 namespace {
 
@@ -60,6 +62,17 @@ OutboxReader openToRead(const World& world, const Arguments& arguments, const st
 
 std::string unknownSession(const std::string& peer, const std::string& session) {
   return "no message was ever enqueued to session " + session + " of " + peer;
+}
+
+MessageFilter messageFilterOf(const Arguments& arguments) {
+  MessageFilter filter;
+  filter.peer = arguments.peer;
+  filter.session = arguments.session;
+  filter.type = arguments.typeWanted;
+  if (arguments.state) {
+    filter.state = records::messageStateOf(*arguments.state);
+  }
+  return filter;
 }
 
 void remarkUnknownNames(Console& console, const OutboxReader& reader, const Arguments& arguments) {

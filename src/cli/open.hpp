@@ -22,6 +22,9 @@ inline constexpr std::size_t kPage = 1'000;
 /// That the file has no such session, as a sentence.
 [[nodiscard]] std::string unknownSession(const std::string& peer, const std::string& session);
 
+/// What `--peer`, `--session`, `--type` and `--state` choose.
+[[nodiscard]] MessageFilter messageFilterOf(const Arguments& arguments);
+
 /// Remarks on a `--peer` that the file does not know, or a `--session` of it that never had a message. For commands
 /// that found nothing: the name may be misspelt.
 void remarkUnknownNames(Console& console, const OutboxReader& reader, const Arguments& arguments);

@@ -3,7 +3,6 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
 #include "json/line.hpp"
 
 namespace ackbox::cli {

@@ -10,7 +10,7 @@
 #include "cli/file_users.hpp"
 #include "cli/open.hpp"
 #include "cli/progress_line.hpp"
-#include "cli/text.hpp"
+#include "records/text.hpp"
 #include "sqlite/file_names.hpp"
 
 namespace ackbox::cli {
@@ -63,7 +63,9 @@ std::string compare(const Console& console, const Arguments& arguments, const Pl
     return aside + " cannot be read (" + error.what() +
            "), so whether it is newer is not known; sqlite3 FILE .recover may yield what is in it";
   }
-  const auto text = [](const std::optional<WallTime>& at) { return at ? instantText(*at) : std::string("never"); };
+  const auto text = [](const std::optional<WallTime>& at) {
+    return at ? records::instantText(*at) : std::string("never");
+  };
   const std::string both = " last changed: " + text(info.newestAt) + "; the backup: " + text(backup.newestAt);
   if (info.newestAt <= backup.newestAt) {
     return aside + both + ": it is not newer";
@@ -110,7 +112,7 @@ std::string choiceText(const Plan& plan) {
          "  --identity new   if it was sending after the backup was taken. It becomes another store, as its peers see "
          "it, and\n"
          "                   sends " +
-         countText(plan.stats.pending + plan.stats.sending, "pending message") +
+         records::countText(plan.stats.pending + plan.stats.sending, "pending message") +
          " of the backup; those that were delivered since take effect again.\n"
          "  --identity keep  if nothing was enqueued or sent after the backup was taken, as when a file is moved. If "
          "something\n"
@@ -146,10 +148,11 @@ std::vector<std::string> stepsOf(const Plan& plan) {
   std::vector<std::string> steps;
   steps.push_back("copy " + plan.backup.string() + ", and verify the copy");
   if (plan.makesNewStore) {
-    steps.push_back("make the copy a new store: " + countText(plan.stats.pending + plan.stats.sending, "message") +
-                    " pending, " + countText(plan.stats.failed, "dead letter") + "; " +
-                    countText(plan.stats.sent, "message") + " that peers had deferred and " +
-                    std::to_string(plan.stats.ackedRetained) + " retained left out");
+    steps.push_back(
+        "make the copy a new store: " + records::countText(plan.stats.pending + plan.stats.sending, "message") +
+        " pending, " + records::countText(plan.stats.failed, "dead letter") + "; " +
+        records::countText(plan.stats.sent, "message") + " that peers had deferred and " +
+        std::to_string(plan.stats.ackedRetained) + " retained left out");
   }
   if (!plan.aside.empty()) {
     steps.push_back((plan.hasFile ? "keep the file that is there, with its log, as "
@@ -239,7 +242,7 @@ int restore(Console& console, const Arguments& arguments) {
     ProgressLine progress(console);
     const OutboxReader backup = openToRead(console.world(), arguments);
     backup.backUp(partial.path(), [&progress](std::uint64_t done, std::uint64_t of) {
-      progress.show(bytesText(done) + " of " + bytesText(of) + " copied");
+      progress.show(records::bytesText(done) + " of " + records::bytesText(of) + " copied");
     });
   }
   if (plan.makesNewStore) {
@@ -247,7 +250,7 @@ int restore(Console& console, const Arguments& arguments) {
   }
   if (const auto findings = openToRead(console.world(), arguments, partial.path()).verify().findings.size();
       findings != 0) {
-    return console.fail(kProblems, arguments.file.string() + " breaks " + countText(findings, "invariant") +
+    return console.fail(kProblems, arguments.file.string() + " breaks " + records::countText(findings, "invariant") +
                                        "; nothing was changed: ackbox verify FILE shows them, ackbox repair FILE "
                                        "mends what can be mended");
   }

@@ -2,27 +2,19 @@
 
 #include <string>
 
-#include "cli/text.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
-
-std::string listed(const std::vector<std::int64_t>& numbers) {
-  std::string text;
-  for (const std::int64_t number : numbers) {
-    text += (text.empty() ? "" : ", ") + std::to_string(number);
-  }
-  return text;
-}
 
 std::string ackedText(const Stats& stats, WallTime now) {
   const LatencyStats& latency = stats.enqueueToAck;
   std::string text;
   if (latency.count != 0) {
-    text = "in " + durationText(latency.average) + " on average";
+    text = "in " + records::durationText(latency.average) + " on average";
   }
   if (stats.lastAckedAt) {
-    text += (text.empty() ? "last " : ", last ") + agoText(now, *stats.lastAckedAt);
+    text += (text.empty() ? "last " : ", last ") + records::agoText(now, *stats.lastAckedAt);
   }
   return text;
 }
@@ -35,8 +27,8 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
     table.add({name, std::to_string(count), std::move(remark)});
   };
   row("pending", stats.pending,
-      bytesText(stats.pendingBytes) +
-          (stats.oldestPendingAt ? ", oldest from " + agoText(now, *stats.oldestPendingAt) : std::string()));
+      records::bytesText(stats.pendingBytes) +
+          (stats.oldestPendingAt ? ", oldest from " + records::agoText(now, *stats.oldestPendingAt) : std::string()));
   row("sending", stats.sending);
   row("sent", stats.sent, "waiting for their ACK");
   row("failed", stats.failed, stats.failed == 0 ? "dead letters" : "dead letters: ackbox list FILE --state failed");
@@ -48,47 +40,28 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
   row("superseded", stats.superseded, "taken away by a later message");
   row("stale", stats.staleSettles, "settles that came too late");
   row("received", stats.received,
-      countText(stats.duplicates, "duplicate") + ", " + countText(stats.gaps, "gap") + ", " +
+      records::countText(stats.duplicates, "duplicate") + ", " + records::countText(stats.gaps, "gap") + ", " +
           std::to_string(stats.deferred) + " deferred");
   row("inbox", stats.inbox, "deferred frames that wait or run");
   row("refused",
       stats.refusedUnauthenticated + stats.refusedForbidden + stats.refusedAcks + stats.staleEpochs +
           stats.idConflicts + stats.refusedLimits,
       std::to_string(stats.refusedUnauthenticated) + " unauthenticated, " + std::to_string(stats.refusedForbidden) +
-          " forbidden, " + countText(stats.refusedAcks, "foreign ACK") + ", " + std::to_string(stats.staleEpochs) +
-          " of restored senders, " + countText(stats.idConflicts, "id conflict") + ", " +
-          std::to_string(stats.refusedLimits) + " beyond limits");
-  table.add({"senders", bytesText(stats.inboundBytes), "kept against repetition: ackbox senders FILE"});
+          " forbidden, " + records::countText(stats.refusedAcks, "foreign ACK") + ", " +
+          std::to_string(stats.staleEpochs) + " of restored senders, " +
+          records::countText(stats.idConflicts, "id conflict") + ", " + std::to_string(stats.refusedLimits) +
+          " beyond limits");
+  table.add({"senders", records::bytesText(stats.inboundBytes), "kept against repetition: ackbox senders FILE"});
   if (stats.recounts != 0) {
     row("recounts", stats.recounts, "repairs of the gauges so far, after changes of rows by hand");
   }
-  table.add({"file", bytesText(stats.fileBytes),
-             bytesText(stats.freeBytes) + " free, " + bytesText(stats.walBytes) + " in the log"});
+  table.add({"file", records::bytesText(stats.fileBytes),
+             records::bytesText(stats.freeBytes) + " free, " + records::bytesText(stats.walBytes) + " in the log"});
   if (!stats.logNotBatched.empty()) {
     table.add({"batched log", "off", stats.logNotBatched});
   }
   table.add({"processes", std::to_string(processes.size()),
-             processes.empty() ? "no process has the file open" : listed(processes)});
-  return table;
-}
-
-Table sessionTable(const std::vector<SessionStats>& sessions, WallTime now) {
-  Table table({{"PEER", Align::left},
-               {"SESSION", Align::left},
-               {"LIVE", Align::right},
-               {"FAILED", Align::right},
-               {"LAST", Align::right},
-               {"ACCEPTED", Align::right},
-               {"NEXT", Align::left}});
-  for (const SessionStats& session : sessions) {
-    table.add({session.peer, session.session, std::to_string(session.live), std::to_string(session.failed),
-               std::to_string(session.lastSequence), std::to_string(session.acceptedSequence),
-               session.pausedAt    ? "paused"
-               : session.blockedAt ? "blocked"
-               : session.inFlight  ? "in flight"
-               : session.dueAt     ? agoText(now, *session.dueAt)
-                                   : "-"});
-  }
+             processes.empty() ? "no process has the file open" : records::listed(processes)});
   return table;
 }
 

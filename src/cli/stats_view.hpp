@@ -11,6 +11,5 @@ namespace ackbox::cli {
 // The figures for people; `top` shows them, too.
 
 [[nodiscard]] Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes, WallTime now);
-[[nodiscard]] Table sessionTable(const std::vector<SessionStats>& sessions, WallTime now);
 
 }  // namespace ackbox::cli

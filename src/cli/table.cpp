@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ackbox/visible.hpp"
-#include "cli/text.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 
@@ -20,9 +20,9 @@ std::string Table::text(const std::string& headingStart, const std::string& head
   std::vector<std::size_t> widths;
   std::vector<std::string> titles;
   for (std::size_t column = 0; column < columns_.size(); ++column) {
-    std::size_t width = widthOf(columns_[column].title);
+    std::size_t width = records::widthOf(columns_[column].title);
     for (const std::vector<std::string>& row : rows_) {
-      width = std::max(width, widthOf(row[column]));
+      width = std::max(width, records::widthOf(row[column]));
     }
     widths.push_back(width);
     titles.push_back(columns_[column].title);
@@ -30,7 +30,7 @@ std::string Table::text(const std::string& headingStart, const std::string& head
   const auto line = [&](const std::vector<std::string>& cells) {
     std::string made;
     for (std::size_t column = 0; column < cells.size(); ++column) {
-      const std::string padding(widths[column] - widthOf(cells[column]), ' ');
+      const std::string padding(widths[column] - records::widthOf(cells[column]), ' ');
       made += column == 0 ? "" : "  ";
       made += columns_[column].align == Align::right ? padding + cells[column] : cells[column] + padding;
     }

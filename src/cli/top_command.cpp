@@ -7,11 +7,12 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
-#include "cli/peer_view.hpp"
+#include "cli/record_table.hpp"
 #include "cli/stats_view.hpp"
-#include "cli/text.hpp"
 #include "records/peer.hpp"
+#include "records/session.hpp"
 #include "records/stats.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -76,16 +77,16 @@ int top(Console& console, const Arguments& arguments) {
       if (isLive) {
         world.out << "\x1b[H\x1b[J";
       }
-      console.say(arguments.file.filename().string() + "  " + instantText(console.now()));
+      console.say(arguments.file.filename().string() + "  " + records::instantText(console.now()));
       console.say(ratesText(before, sample));
       world.out << '\n';
       console.table(statsTable(sample.stats, processes, console.now()));
       world.out << '\n';
-      console.table(peerTable(records::readPeers(reader), !processes.empty(), console.now()));
+      console.table(tableOf(records::readPeers(reader), console.now()));
       const SessionPage sessions = reader.sessions(occupied, kSessionsShown);
       if (!sessions.sessions.empty()) {
         world.out << '\n';
-        console.table(sessionTable(sessions.sessions, console.now()));
+        console.table(tableOf(sessions.sessions, console.now()));
       }
     }
     world.out.flush();

@@ -3,66 +3,14 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
+#include "cli/record_table.hpp"
+#include "records/sender.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
 
 constexpr std::size_t kSendersMax = 10'000;
-
-json::Line senderLine(const InboundSenderStats& sender) {
-  json::Line line;
-  line.add("source", sender.source)
-      .add("sessions", sender.sessions)
-      .add("origins", sender.origins)
-      .add("marks", sender.marks)
-      .add("bytes", sender.bytes)
-      .add("inbox", sender.inbox)
-      .add("inbox_bytes", sender.inboxBytes);
-  return line;
-}
-
-Table senderTable(const std::vector<InboundSenderStats>& senders) {
-  Table table({{"SENDER", Align::left},
-               {"SESSIONS", Align::right},
-               {"STORES", Align::right},
-               {"UNORDERED", Align::right},
-               {"KEPT", Align::right},
-               {"WAITING", Align::right},
-               {"DATA", Align::right}});
-  for (const InboundSenderStats& sender : senders) {
-    table.add({sender.source, std::to_string(sender.sessions), std::to_string(sender.origins),
-               std::to_string(sender.marks), bytesText(sender.bytes), std::to_string(sender.inbox),
-               bytesText(sender.inboxBytes)});
-  }
-  return table;
-}
-
-json::Line originLine(const std::string& source, const InboundOriginStats& origin) {
-  json::Line line;
-  line.add("source", source)
-      .add("origin", origin.origin)
-      .add("epoch", origin.epoch)
-      .add("sessions", origin.sessions)
-      .add("closed", origin.isClosed)
-      .add("began_at_ms", std::optional(origin.beganAt))
-      .add("seen_at_ms", std::optional(origin.seenAt));
-  return line;
-}
-
-Table originTable(const std::vector<InboundOriginStats>& origins, WallTime now) {
-  Table table({{"ORIGIN", Align::left},
-               {"SESSIONS", Align::right},
-               {"EPOCH", Align::right},
-               {"STATE", Align::left},
-               {"BEGAN", Align::left},
-               {"SEEN", Align::left}});
-  for (const InboundOriginStats& origin : origins) {
-    table.add({origin.origin, std::to_string(origin.sessions), std::to_string(origin.epoch),
-               origin.isClosed ? "closed" : "open", agoText(now, origin.beganAt), agoText(now, origin.seenAt)});
-  }
-  return table;
-}
 
 std::size_t limitOf(const Arguments& arguments) {
   return arguments.limit == 0 || arguments.limit > kSendersMax ? kSendersMax
@@ -73,12 +21,14 @@ int origins(Console& console, const Arguments& arguments, const OutboxReader& re
   const std::vector<InboundOriginStats> found = reader.inboundOrigins(arguments.source, limitOf(arguments));
   if (console.json()) {
     for (const InboundOriginStats& origin : found) {
-      console.line(originLine(arguments.source, origin));
+      json::Line line;
+      records::addFields(line.add("source", arguments.source), origin);
+      console.line(line);
     }
   } else if (found.empty()) {
     console.remark("no store of this sender is known");
   } else {
-    console.table(originTable(found, console.now()));
+    console.table(tableOf(found, console.now()));
   }
   return found.empty() ? kNothing : kDone;
 }
@@ -95,13 +45,7 @@ int senders(Console& console, const Arguments& arguments) {
     return origins(console, arguments, reader);
   }
   const std::vector<InboundSenderStats> found = reader.inboundSenders(limitOf(arguments));
-  if (console.json()) {
-    for (const InboundSenderStats& sender : found) {
-      console.line(senderLine(sender));
-    }
-  } else if (!found.empty()) {
-    console.table(senderTable(found));
-  }
+  print(console, found);
   return found.empty() ? kNothing : kDone;
 }
 
@@ -120,10 +64,10 @@ int forget(Console& console, const Arguments& arguments) {
                      .add("marks", report.marks)
                      .add("kept", report.kept));
   } else {
-    console.say(countText(report.sessions, "session") + ", " + countText(report.origins, "store") + " and " +
-                countText(report.marks, "unordered frame") + " forgotten");
+    console.say(records::countText(report.sessions, "session") + ", " + records::countText(report.origins, "store") +
+                " and " + records::countText(report.marks, "unordered frame") + " forgotten");
     if (report.kept != 0) {
-      console.remark(countText(report.kept, "session") + " stay: frames of them wait for their handler");
+      console.remark(records::countText(report.kept, "session") + " stay: frames of them wait for their handler");
     }
   }
   return report.sessions + report.origins + report.marks == 0 ? kNothing : kDone;

@@ -2,7 +2,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
 #include "cli/progress_line.hpp"
-#include "cli/text.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -23,7 +23,8 @@ int vacuum(Console& console, const Arguments& arguments) {
     do {
       slice = outbox.vacuum(kPages);
       released += slice;
-      progress.show(countText(released, "page") + " of " + bytesText(before.freeBytes) + " given back");
+      progress.show(records::countText(released, "page") + " of " + records::bytesText(before.freeBytes) +
+                    " given back");
     } while (slice == kPages);
   }
   const Stats after = manager.getStats();
@@ -34,8 +35,9 @@ int vacuum(Console& console, const Arguments& arguments) {
                      .add("file_bytes", after.fileBytes)
                      .add("free_bytes", after.freeBytes));
   } else {
-    console.say(countText(released, "page") + " given back; of " + bytesText(before.fileBytes) + " are left " +
-                bytesText(after.fileBytes) + ", of them " + bytesText(after.freeBytes) + " free");
+    console.say(records::countText(released, "page") + " given back; of " + records::bytesText(before.fileBytes) +
+                " are left " + records::bytesText(after.fileBytes) + ", of them " +
+                records::bytesText(after.freeBytes) + " free");
     if (released == 0 && before.freeBytes != 0) {
       console.remark(
           "nothing could be given back: the file was made without incremental vacuum, "

@@ -7,7 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
-#include "cli/text.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -34,7 +34,7 @@ std::string jsonOf(const std::vector<FileNote>& notes) {
   for (const FileNote& note : notes) {
     list += (list.empty() ? "" : ",") + json::Line()
                                             .add("event", note.event)
-                                            .add("at", instantText(note.at))
+                                            .add("at", records::instantText(note.at))
                                             .add("times", note.times)
                                             .add("text", note.text)
                                             .text();
@@ -72,9 +72,9 @@ int verify(Console& console, const Arguments& arguments) {
         .raw("notes", jsonOf(notes));
     console.line(line);
   } else if (report.clean()) {
-    console.say("every invariant holds: " + countText(report.messages, "message") + ", " +
-                countText(report.sessions, "session") + ", " + countText(report.peers, "peer") + ", " +
-                countText(report.pages, "page"));
+    console.say("every invariant holds: " + records::countText(report.messages, "message") + ", " +
+                records::countText(report.sessions, "session") + ", " + records::countText(report.peers, "peer") +
+                ", " + records::countText(report.pages, "page"));
   } else {
     console.table(table);
   }
@@ -93,7 +93,7 @@ int verify(Console& console, const Arguments& arguments) {
     console.remark("note: " + report.logCutShort);
   }
   for (const FileNote& note : console.json() ? std::vector<FileNote>() : notes) {
-    console.remark("note: " + instantText(note.at) + ": " + note.event + ": " + note.text +
+    console.remark("note: " + records::instantText(note.at) + ": " + note.event + ": " + note.text +
                    "; ackbox repair FILE ends this note");
   }
   return report.clean() ? kDone : kProblems;

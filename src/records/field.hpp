@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <variant>
+#include <vector>
 
 #include "ackbox/clock.hpp"
 #include "json/line.hpp"
@@ -18,62 +20,172 @@ namespace ackbox::records {
 enum class Type : std::uint8_t {
   text,
   number,
+  /// A number, or null.
+  numberIfAny,
   flag,
   /// Milliseconds since 1970, or null.
   instant,
 };
 
-/// One field of a record, wherever a program reads it: a line of the tool, an answer of the daemon, its description.
+/// The value of a field; `std::monostate`: it has no value.
+using Value = std::variant<std::monostate, std::string, std::int64_t, bool, WallTime>;
+
+/// How people read a value. Programs get it as it is.
+enum class Form : std::uint8_t {
+  plain,
+  /// An identifier that is copied.
+  id,
+  /// What went wrong: a list shows its beginning.
+  error,
+  /// `1.2 MiB`
+  bytes,
+  /// `250 ms`
+  milliseconds,
+  /// A number; 0: no number.
+  ordinal,
+};
+
+/// Where people see a field.
+struct Shown {
+  /// Its name beside the value, where one record is shown; empty: it is not shown there.
+  std::string_view label = {};
+  /// The title of its column in the tool's lists; empty: it has no column.
+  std::string_view column = {};
+  Form form = Form::plain;
+};
+
+/// One field of a record, wherever it is read: in a line, a list or a description of the tool, an answer of the daemon
+/// and its description, a view of the page.
 template <typename Record>
 struct Field {
+  /// In JSON; empty: only people see the field.
   std::string_view name;
   Type type = Type::text;
   /// A sentence for people who program against it.
   std::string_view meaning;
-  /// Adds the value under the name.
-  void (*add)(json::Line& line, std::string_view name, const Record& record) = nullptr;
+  Shown shown = {};
+  /// `now` counts only for fields without a name.
+  Value (*value)(const Record& record, WallTime now) = nullptr;
+  /// Left out of JSON where it has no value.
+  bool isOptional = false;
+
+  [[nodiscard]] constexpr bool isNumber() const { return type == Type::number || type == Type::numberIfAny; }
 };
 
-/// Null in JSON, where the record has the epoch for it.
-[[nodiscard]] constexpr std::optional<WallTime> instantIfAny(WallTime instant) {
-  return instant == WallTime{} ? std::nullopt : std::optional(instant);
-}
+/// Whether people see nothing in it: no value, no text, no instant, or the 0 of an ordinal.
+[[nodiscard]] bool isNone(const Value& value, Form form);
+/// Of a value other than an instant: `yes` of a flag.
+[[nodiscard]] std::string textOf(const Value& value, Form form);
 
-template <typename Value>
+template <typename Given>
 [[nodiscard]] consteval Type typeOf() {
-  if constexpr (std::same_as<Value, bool>) {
+  if constexpr (std::same_as<Given, bool>) {
     return Type::flag;
-  } else if constexpr (std::integral<Value>) {
+  } else if constexpr (std::integral<Given>) {
     return Type::number;
-  } else if constexpr (std::same_as<Value, WallTime> || std::same_as<Value, std::optional<WallTime>>) {
+  } else if constexpr (std::same_as<Given, WallTime> || std::same_as<Given, std::optional<WallTime>>) {
     return Type::instant;
+  } else if constexpr (std::same_as<Given, std::optional<std::int64_t>>) {
+    return Type::numberIfAny;
   } else {
-    static_assert(std::convertible_to<Value, std::string_view>);
+    static_assert(std::convertible_to<Given, std::string_view> || std::same_as<Given, Value>);
     return Type::text;
   }
 }
 
-/// A field whose value `Get` gives: a member of the record, or a function of it.
-template <typename Record, auto Get>
-[[nodiscard]] constexpr Field<Record> field(std::string_view name, std::string_view meaning) {
-  using Value = std::remove_cvref_t<std::invoke_result_t<decltype(Get), const Record&>>;
-  return {name, typeOf<Value>(), meaning, [](json::Line& line, std::string_view key, const Record& record) {
-            if constexpr (std::same_as<Value, WallTime>) {
-              line.add(key, instantIfAny(std::invoke(Get, record)));
-            } else {
-              line.add(key, std::invoke(Get, record));
-            }
-          }};
+template <typename Given>
+[[nodiscard]] Value valueOf(const Given& given) {
+  if constexpr (std::same_as<Given, Value>) {
+    return given;
+  } else if constexpr (std::same_as<Given, WallTime>) {
+    // Records have the epoch for it.
+    return given == WallTime{} ? Value() : Value(given);
+  } else if constexpr (std::same_as<Given, bool>) {
+    return given;
+  } else if constexpr (std::integral<Given>) {
+    return static_cast<std::int64_t>(given);
+  } else if constexpr (requires { given.has_value(); }) {
+    return given ? valueOf(*given) : Value();
+  } else {
+    return std::string(given);
+  }
 }
 
-/// The record as one line of JSON, with its fields in their order.
-template <typename Record>
-[[nodiscard]] json::Line lineOf(std::span<const Field<Record>> fields, const Record& record) {
-  json::Line line;
-  for (const Field<Record>& one : fields) {
-    one.add(line, one.name, record);
+/// Stands for the record that a member, or a function's first parameter, belongs to.
+template <typename Record, typename Given>
+std::type_identity<Record> recordOf(Given Record::*);
+template <typename Record, typename Given, typename... Now>
+std::type_identity<Record> recordOf(Given (*)(const Record&, Now...));
+
+template <auto Get>
+[[nodiscard]] consteval auto recordOf() {
+  if constexpr (requires { +Get; }) {
+    return decltype(recordOf(+Get)){};
+  } else {
+    return decltype(recordOf(Get)){};
   }
+}
+
+template <auto Get>
+using RecordOf = typename decltype(recordOf<Get>())::type;
+
+/// A field that `Get` gives: a member of the record, or a function of it and perhaps of now.
+template <auto Get, typename Record = RecordOf<Get>>
+[[nodiscard]] constexpr Field<Record> field(std::string_view name, std::string_view meaning, Shown shown = {}) {
+  if constexpr (std::invocable<decltype(Get), const Record&>) {
+    using Given = std::remove_cvref_t<std::invoke_result_t<decltype(Get), const Record&>>;
+    return {name, typeOf<Given>(), meaning, shown,
+            [](const Record& record, WallTime) { return valueOf<Given>(std::invoke(Get, record)); }};
+  } else {
+    return {name, Type::text, meaning, shown, Get};
+  }
+}
+
+/// A field that programs do not read.
+template <auto Get>
+[[nodiscard]] constexpr auto forPeople(Shown shown) {
+  return field<Get>({}, {}, shown);
+}
+
+/// The same as an optional field.
+template <typename Record>
+[[nodiscard]] constexpr Field<Record> ifAny(Field<Record> field) {
+  field.isOptional = true;
+  return field;
+}
+
+/// The record's fields, in their order. The header of each record declares them.
+template <typename Record>
+[[nodiscard]] std::span<const Field<Record>> fields();
+
+void add(json::Line& line, std::string_view name, const Value& value);
+
+template <typename Record>
+void addFields(json::Line& line, const Record& record) {
+  for (const Field<Record>& one : fields<Record>()) {
+    const Value value = one.value(record, {});
+    if (!one.name.empty() && !(one.isOptional && isNone(value, one.shown.form))) {
+      add(line, one.name, value);
+    }
+  }
+}
+
+/// The record as one line of JSON.
+template <typename Record>
+[[nodiscard]] json::Line lineOf(const Record& record) {
+  json::Line line;
+  addFields(line, record);
   return line;
+}
+
+/// The records as a JSON array.
+template <typename Record>
+[[nodiscard]] std::string listOf(const std::vector<Record>& records) {
+  std::string list;
+  for (const Record& record : records) {
+    list += (list.empty() ? "" : ",") + lineOf(record).text();
+  }
+  return "[" + list + "]";
 }
 
 }  // namespace ackbox::records

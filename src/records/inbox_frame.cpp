@@ -2,57 +2,71 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "records/text.hpp"
 
 namespace ackbox::records {
 namespace {
 
-template <auto Get>
-constexpr Field<InboxInfo> ofInbox(std::string_view name, std::string_view meaning) {
-  return field<InboxInfo, Get>(name, meaning);
-}
-
 constexpr std::array kInbox{
-    ofInbox<&InboxInfo::messageId>("message_id", "The id that its sender gave it."),
-    ofInbox<&InboxInfo::row>("row", "Its row in the file: a later frame has a larger one."),
-    ofInbox<[](const InboxInfo& frame) { return nameOf(frame.state); }>("state",
-                                                                        "What it waits for, or who works on it."),
-    ofInbox<&InboxInfo::source>("source", "Its sender's URI."),
-    ofInbox<&InboxInfo::origin>("origin", "The identity of its sender's store."),
-    ofInbox<&InboxInfo::session>("session", "Its session."),
-    ofInbox<&InboxInfo::sequence>("sequence", "Its number within the session; 0: it is in no order."),
-    ofInbox<&InboxInfo::type>("type", "The type of its data."),
-    ofInbox<&InboxInfo::retryCount>("retry_count", "How often it was put off with a charge."),
-    ofInbox<&InboxInfo::startCount>("start_count", "How often it was begun."),
-    ofInbox<&InboxInfo::acceptedAt>("accepted_at_ms", "When it was accepted."),
-    ofInbox<&InboxInfo::startedAt>("started_at_ms", "When it was last begun."),
-    ofInbox<&InboxInfo::dueAt>("due_at_ms", "It is not begun before."),
-    ofInbox<&InboxInfo::keptUntil>("kept_until_ms", "It is rejected then, if it has not ended."),
-    ofInbox<&InboxInfo::failedAt>("failed_at_ms", "When it was rejected."),
-    ofInbox<&InboxInfo::reason>("reason", "Why it was rejected."),
-    ofInbox<&InboxInfo::lastError>("last_error", "The error of its last run."),
-    ofInbox<&InboxInfo::bytes>("bytes", "The bytes of its data."),
+    field<&InboxInfo::messageId>("message_id", "The id that its sender gave it.", {"Id", "ID", Form::id}),
+    field<&InboxInfo::row>("row", "Its row in the file: a later frame has a larger one."),
+    field<[](const InboxInfo& frame) { return nameOf(frame.state); }>("state", "What it waits for, or who works on it.",
+                                                                      {"State", "STATE"}),
+    field<&InboxInfo::source>("source", "Its sender's URI.", {"Sender", "SENDER"}),
+    field<&InboxInfo::origin>("origin", "The identity of its sender's store.", {"Store", "", Form::id}),
+    field<&InboxInfo::session>("session", "Its session.", {"Session", "SESSION"}),
+    field<&InboxInfo::sequence>("sequence", "Its number within the session; 0: it is in no order.",
+                                {"Sequence", "SEQ", Form::ordinal}),
+    field<&InboxInfo::type>("type", "The type of its data.", {"Type", "TYPE"}),
+    field<&InboxInfo::retryCount>("retry_count", "How often it was put off with a charge.",
+                                  {"Retries", "RETRIES", Form::ordinal}),
+    field<&InboxInfo::startCount>("start_count", "How often it was begun.", {"Runs", "", Form::ordinal}),
+    field<&InboxInfo::acceptedAt>("accepted_at_ms", "When it was accepted.", {"Accepted", "ACCEPTED"}),
+    field<&InboxInfo::startedAt>("started_at_ms", "When it was last begun.", {"Last run"}),
+    field<&InboxInfo::dueAt>("due_at_ms", "It is not begun before."),
+    forPeople<[](const InboxInfo& frame) { return frame.state == InboxState::backoff ? frame.dueAt : WallTime{}; }>(
+        {"Due", "DUE"}),
+    field<&InboxInfo::keptUntil>("kept_until_ms", "Of a frame that has ended: until when its outcome is kept.",
+                                 {"Kept until"}),
+    field<&InboxInfo::failedAt>("failed_at_ms", "When its last failed run ended.", {"Failed"}),
+    field<&InboxInfo::reason>("reason", "Why it was rejected.", {"Reason"}),
+    field<&InboxInfo::lastError>(
+        "last_error", "The error of its last failed run; of a frame that has ended, the detail that its sender gets.",
+        {"Last error", "", Form::error}),
+    field<&InboxInfo::bytes>("bytes", "The bytes of its data."),
+    ifAny(field<&InboxInfo::waitsFor>(
+        "waits_for", "Of a frame that waits for an application: what for, such as one that answers 404, or a stream.",
+        {"Waits for"})),
+    forPeople<[](const InboxInfo& frame) {
+      return frame.waitsFor.empty() ? frame.lastError : "waits for " + frame.waitsFor;
+    }>({"", "WHY", Form::error}),
+};
+
+constexpr std::array kInbound{
+    field<&InboundFrame::time>("time_ms", "When its sender enqueued it.", {"Enqueued"}),
+    field<&InboundFrame::expiresAt>("expires_at_ms", "It is of no use after that.", {"Expires"}),
+    field<&InboundFrame::traceparent>("traceparent", "What it is part of, as W3C writes it.",
+                                      {"Traceparent", "", Form::id}),
+    field<&InboundFrame::correlationId>("correlation_id", "The id of what it answers.", {"Correlation", "", Form::id}),
+    field<&InboundFrame::dataContentType>("data_content_type", "The media type of data that is no JSON.",
+                                          {"Content type"}),
 };
 
 }  // namespace
 
-std::span<const Field<InboxInfo>> inboxFields() {
+template <>
+std::span<const Field<InboxInfo>> fields() {
   return kInbox;
 }
 
-json::Line lineOf(const InboxInfo& frame) {
-  json::Line line = lineOf(inboxFields(), frame);
-  if (!frame.waitsFor.empty()) {
-    line.add("waits_for", frame.waitsFor);
-  }
-  return line;
+template <>
+std::span<const Field<InboundFrame>> fields() {
+  return kInbound;
 }
 
 std::string nameOf(InboxState state) {
-  std::string name(toString(state));
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return name;
+  return lowered(toString(state));
 }
 
 std::optional<InboxState> liveInboxStateOf(std::string_view name) {

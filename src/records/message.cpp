@@ -2,93 +2,104 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "records/text.hpp"
 
 namespace ackbox::records {
 namespace {
 
-template <auto Get>
-constexpr Field<MessageInfo> ofMessage(std::string_view name, std::string_view meaning) {
-  return field<MessageInfo, Get>(name, meaning);
+/// Its instant `dueAt`, which is another one in each of these states.
+template <MessageState... States>
+constexpr Field<MessageInfo> dueIn(Shown shown) {
+  return forPeople<[](const MessageInfo& message, WallTime now) {
+    const bool isMeant = ((message.state == States) || ...);
+    return valueOf(isMeant && (message.state == MessageState::failed || message.dueAt > now) ? message.dueAt
+                                                                                             : WallTime{});
+  }>(shown);
 }
 
 constexpr std::array kMessage{
-    ofMessage<&MessageInfo::messageId>("message_id", "Its id, by which the receiver knows repetitions."),
-    ofMessage<&MessageInfo::row>("row", "Its row in the file: a later message has a larger one."),
-    ofMessage<[](const MessageInfo& message) { return nameOf(message.state); }>("state", "What has become of it."),
-    ofMessage<&MessageInfo::peer>("peer", "The name of its receiver."),
-    ofMessage<&MessageInfo::session>("session", "Its session."),
-    ofMessage<&MessageInfo::sequence>("sequence", "Its number within the session; 0: it is in no order."),
-    ofMessage<&MessageInfo::type>("type", "The type of its data."),
-    ofMessage<&MessageInfo::retryCount>("retry_count", "Charged attempts: after `max_attempts` it is a dead letter."),
-    ofMessage<&MessageInfo::enqueuedAt>("enqueued_at_ms", "When it was enqueued."),
-    ofMessage<&MessageInfo::dueAt>("due_at_ms", "It is not sent before; of a dead letter, when it became one."),
-    ofMessage<&MessageInfo::reason>("reason", "Why it is a dead letter."),
-    ofMessage<&MessageInfo::lastError>("last_error", "The error of its last failed attempt."),
+    field<&MessageInfo::messageId>("message_id", "Its id, by which the receiver knows repetitions.",
+                                   {"Id", "ID", Form::id}),
+    field<&MessageInfo::row>("row", "Its row in the file: a later message has a larger one."),
+    field<[](const MessageInfo& message) { return nameOf(message.state); }>("state", "What has become of it.",
+                                                                            {"State", "STATE"}),
+    field<&MessageInfo::peer>("peer", "The name of its receiver.", {"Peer", "PEER"}),
+    field<&MessageInfo::session>("session", "Its session.", {"Session", "SESSION"}),
+    field<&MessageInfo::sequence>("sequence", "Its number within the session; 0: it is in no order.",
+                                  {"Sequence", "SEQ", Form::ordinal}),
+    field<&MessageInfo::type>("type", "The type of its data.", {"Type", "TYPE"}),
+    field<&MessageInfo::retryCount>("retry_count", "Charged attempts: after `max_attempts` it is a dead letter.",
+                                    {"Retries", "RETRIES", Form::ordinal}),
+    field<&MessageInfo::enqueuedAt>("enqueued_at_ms", "When it was enqueued.", {"Enqueued", "ENQUEUED"}),
+    field<&MessageInfo::dueAt>("due_at_ms", "It is not sent before; of a dead letter, when it became one."),
+    dueIn<MessageState::pending, MessageState::sent>({"Due", "DUE"}),
+    dueIn<MessageState::failed>({"Failed"}),
+    dueIn<MessageState::acked>({"Kept until"}),
+    field<&MessageInfo::reason>("reason", "Why it is a dead letter.", {"Reason"}),
+    field<&MessageInfo::lastError>("last_error", "The error of its last failed attempt.",
+                                   {"Last error", "", Form::error}),
+    forPeople<[](const MessageInfo& message) { return joined(message.reason, message.lastError); }>(
+        {"", "WHY", Form::error}),
 };
 
 constexpr std::array kReason{
-    field<Reason, [](const Reason& reason) { return toString(reason.blockReason); }>("block_reason",
-                                                                                     "What it waits for."),
-    field<Reason, &Reason::until>("until_at_ms", "How long, where that is known."),
-    field<Reason, &Reason::sequence>("sequence", "The sequence of what it waits for; 0: nothing of its session."),
-    field<Reason, &Reason::processId>("process_id", "The process that has it; 0: none."),
-    field<Reason, &Reason::detail>("detail", "What is known besides."),
+    field<[](const Reason& reason) { return toString(reason.blockReason); }>("block_reason", "What it waits for."),
+    field<&Reason::until>("until_at_ms", "How long, where that is known."),
+    field<&Reason::sequence>("sequence", "The sequence of what it waits for; 0: nothing of its session."),
+    field<&Reason::processId>("process_id", "The process that has it; 0: none."),
+    field<&Reason::detail>("detail", "What is known besides."),
 };
 
-template <typename Item, typename ToLine>
-std::string listed(const std::vector<Item>& items, const ToLine& toLine) {
-  std::string text;
-  for (const Item& item : items) {
-    text += (text.empty() ? "" : ",") + toLine(item).text();
-  }
-  return "[" + text + "]";
-}
+using Count = std::optional<std::int64_t>;
+
+constexpr std::array kAttempt{
+    field<&AttemptInfo::firstAt>("first_at_ms", "When the first of these ended."),
+    forPeople<[](const AttemptInfo& attempt) { return attempt.count == 1 ? WallTime{} : attempt.firstAt; }>(
+        {"First", "FIRST"}),
+    field<&AttemptInfo::lastAt>("at_ms", "When the last of them ended.", {"Last", "LAST"}),
+    field<&AttemptInfo::count>("count", "How many these are.", {"Times", "TIMES"}),
+    field<[](const AttemptInfo& attempt) { return attempt.took ? Count(attempt.took->count()) : Count(); }>(
+        "took_ms", "How long the last took; null: it was no request.", {"Took", "TOOK", Form::milliseconds}),
+    field<&AttemptInfo::outcome>("outcome", "What became of the message.", {"Outcome", "OUTCOME"}),
+    field<[](const AttemptInfo& attempt) { return attempt.status == 0 ? Count() : Count(attempt.status); }>(
+        "status", "The HTTP status of the answer; null: none came.", {"Status", "STATUS"}),
+    field<&AttemptInfo::error>("error", "What was wrong.", {"Error", "ERROR", Form::error}),
+};
+
+constexpr std::array kFrame{
+    field<&Frame::traceparent>("traceparent", "What it is part of, as W3C writes it.", {"Traceparent", "", Form::id}),
+    field<&Frame::correlationId>("correlation_id", "The id of what it answers.", {"Correlation", "", Form::id}),
+    field<&Frame::notBefore>("not_before_ms", "It is not sent before.", {"Not before"}),
+    field<&Frame::expiresAt>("expires_at_ms", "If it is not sent by then, it is a dead letter.", {"Expires"}),
+    field<&Frame::priority>("priority", "Of its session, from 0 to 9.", {"Priority"}),
+    field<&Frame::supersedeKey>("supersede_key", "A later message with this key takes its place.", {"Supersede key"}),
+};
 
 }  // namespace
 
-std::span<const Field<MessageInfo>> messageFields() {
+template <>
+std::span<const Field<MessageInfo>> fields() {
   return kMessage;
 }
 
-json::Line lineOf(const MessageInfo& message) {
-  return lineOf(messageFields(), message);
+template <>
+std::span<const Field<AttemptInfo>> fields() {
+  return kAttempt;
 }
 
-std::span<const Field<Reason>> reasonFields() {
+template <>
+std::span<const Field<Frame>> fields() {
+  return kFrame;
+}
+
+template <>
+std::span<const Field<Reason>> fields() {
   return kReason;
 }
 
-std::string listOf(const std::vector<Reason>& reasons) {
-  return listed(reasons, [](const Reason& reason) { return lineOf(reasonFields(), reason); });
-}
-
-std::string listOf(const std::vector<AttemptInfo>& attempts) {
-  return listed(attempts, [](const AttemptInfo& attempt) {
-    json::Line line;
-    line.add("first_at_ms", attempt.firstAt).add("at_ms", attempt.lastAt).add("count", attempt.count);
-    line.raw("took_ms", attempt.took ? std::to_string(attempt.took->count()) : "null");
-    line.add("outcome", attempt.outcome);
-    line.raw("status", attempt.status == 0 ? "null" : std::to_string(attempt.status));
-    return line.add("error", attempt.error);
-  });
-}
-
-void addFrame(json::Line& line, const Frame& frame) {
-  line.add("traceparent", frame.traceparent)
-      .add("correlation_id", frame.correlationId)
-      .add("not_before_ms", frame.notBefore)
-      .add("expires_at_ms", frame.expiresAt)
-      .add("priority", frame.priority)
-      .add("supersede_key", frame.supersedeKey)
-      .raw("data", frame.data.empty() ? "null" : json::oneLine(frame.data));
-}
-
 std::string nameOf(MessageState state) {
-  std::string name(toString(state));
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return name;
+  return lowered(toString(state));
 }
 
 std::optional<MessageState> messageStateOf(std::string_view name) {

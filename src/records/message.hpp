@@ -14,16 +14,25 @@
 namespace ackbox::records {
 
 /// Of an outbound message, and of a dead letter, which is one.
-[[nodiscard]] std::span<const Field<MessageInfo>> messageFields();
-[[nodiscard]] json::Line lineOf(const MessageInfo& message);
+template <>
+std::span<const Field<MessageInfo>> fields();
+/// Of its failed attempts.
+template <>
+std::span<const Field<AttemptInfo>> fields();
+/// Of the frame that it carries, without its data.
+template <>
+std::span<const Field<Frame>> fields();
 /// Of one reason why a message or a frame waits.
-[[nodiscard]] std::span<const Field<Reason>> reasonFields();
-/// The member `reasons` of an explanation.
-[[nodiscard]] std::string listOf(const std::vector<Reason>& reasons);
-/// The member `attempts` of a message.
-[[nodiscard]] std::string listOf(const std::vector<AttemptInfo>& attempts);
-/// Adds the frame's fields that `enqueue` reads back.
-void addFrame(json::Line& line, const Frame& frame);
+template <>
+std::span<const Field<Reason>> fields();
+
+/// Adds what a frame, outbound or inbound, has besides its message's fields.
+template <typename AnyFrame>
+void addFrame(json::Line& line, const AnyFrame& frame) {
+  addFields(line, frame);
+  line.raw("data", frame.data.empty() ? "null" : json::oneLine(frame.data));
+}
+
 /// The state as options spell it: `pending`.
 [[nodiscard]] std::string nameOf(MessageState state);
 /// The state of that name; nothing: no state has it.

@@ -13,14 +13,16 @@ namespace ackbox::records {
 struct PeerFigures {
   PeerStats figures;
   PeerStatus circuit;
+  /// A process has the file open.
+  bool isOpen = true;
 };
 
 /// By name.
 [[nodiscard]] std::vector<PeerFigures> readPeers(const OutboxReader& reader);
 
-[[nodiscard]] std::span<const Field<PeerFigures>> peerFields();
-[[nodiscard]] json::Line lineOf(const PeerFigures& peer);
-[[nodiscard]] std::span<const Field<BlockedSession>> blockedSessionFields();
-[[nodiscard]] json::Line lineOf(const BlockedSession& session);
+template <>
+std::span<const Field<PeerFigures>> fields();
+template <>
+std::span<const Field<BlockedSession>> fields();
 
 }  // namespace ackbox::records

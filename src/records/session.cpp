@@ -5,33 +5,32 @@
 namespace ackbox::records {
 namespace {
 
-template <auto Member>
-constexpr Field<SessionStats> ofSession(std::string_view name, std::string_view meaning) {
-  return field<SessionStats, Member>(name, meaning);
-}
-
 constexpr std::array kSession{
-    ofSession<&SessionStats::peer>("peer", "The name of its peer."),
-    ofSession<&SessionStats::session>("session", "Its name."),
-    ofSession<&SessionStats::live>("live", "Messages that are not settled."),
-    ofSession<&SessionStats::failed>("failed", "Dead letters."),
-    ofSession<&SessionStats::lastSequence>("last_sequence", "Of its newest message."),
-    ofSession<&SessionStats::acceptedSequence>(
-        "accepted_sequence", "Of the last message that the peer acknowledged or deferred; 0: none yet."),
-    ofSession<&SessionStats::inFlight>("in_flight", "A process has it in flight."),
-    ofSession<&SessionStats::dueAt>("due_at_ms", "Its head is not tried before; null: it waits for no time."),
-    ofSession<&SessionStats::pausedAt>("paused_at_ms", "null: it is not paused."),
-    ofSession<&SessionStats::blockedAt>("blocked_at_ms", "null: no dead letter stops it."),
+    field<&SessionStats::peer>("peer", "The name of its peer.", {"", "PEER"}),
+    field<&SessionStats::session>("session", "Its name.", {"", "SESSION"}),
+    field<&SessionStats::live>("live", "Messages that are not settled.", {"", "LIVE"}),
+    field<&SessionStats::failed>("failed", "Dead letters.", {"", "FAILED"}),
+    field<&SessionStats::lastSequence>("last_sequence", "Of its newest message.", {"", "LAST"}),
+    field<&SessionStats::acceptedSequence>("accepted_sequence",
+                                           "Of the last message that the peer acknowledged or deferred; 0: none yet.",
+                                           {"", "ACCEPTED"}),
+    field<&SessionStats::inFlight>("in_flight", "A process has it in flight."),
+    field<&SessionStats::dueAt>("due_at_ms", "Its head is not tried before; null: it waits for no time."),
+    field<&SessionStats::pausedAt>("paused_at_ms", "null: it is not paused."),
+    field<&SessionStats::blockedAt>("blocked_at_ms", "null: no dead letter stops it."),
+    forPeople<[](const SessionStats& session) -> Value {
+      return session.pausedAt    ? "paused"
+             : session.blockedAt ? "blocked"
+             : session.inFlight  ? "in flight"
+                                 : valueOf(session.dueAt);
+    }>({"", "NEXT"}),
 };
 
 }  // namespace
 
-std::span<const Field<SessionStats>> sessionFields() {
+template <>
+std::span<const Field<SessionStats>> fields() {
   return kSession;
-}
-
-json::Line lineOf(const SessionStats& session) {
-  return lineOf(sessionFields(), session);
 }
 
 }  // namespace ackbox::records

@@ -7,7 +7,7 @@
 
 namespace ackbox::records {
 
-[[nodiscard]] std::span<const Field<SessionStats>> sessionFields();
-[[nodiscard]] json::Line lineOf(const SessionStats& session);
+template <>
+std::span<const Field<SessionStats>> fields();
 
 }  // namespace ackbox::records

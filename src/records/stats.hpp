@@ -10,7 +10,8 @@
 namespace ackbox::records {
 
 /// Of the whole file. Those that end in `_total` never go down.
-[[nodiscard]] std::span<const Field<Stats>> statsFields();
+template <>
+std::span<const Field<Stats>> fields();
 /// With `process_ids`, of the processes that have the file open.
 [[nodiscard]] json::Line lineOf(const Stats& stats, const std::vector<std::int64_t>& processes);
 

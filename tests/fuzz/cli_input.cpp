@@ -9,11 +9,11 @@
 
 #include "base/duration.hpp"
 #include "check.hpp"
-#include "cli/frame_line.hpp"
 #include "cli/grammar.hpp"
 #include "json/fault.hpp"
 #include "json/reader.hpp"
 #include "protocol/wire.hpp"
+#include "records/frame_line.hpp"
 
 namespace {
 
@@ -24,7 +24,7 @@ constexpr std::size_t kDepthMax = 1024;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace ackbox;
   const std::string_view text = fuzz::textOf(bytes, size);
-  const cli::FrameLine line = cli::parseFrameLine(text, Frame());
+  const records::FrameLine line = records::parseFrameLine(text, Frame());
   if (line.problem.empty()) {
     const bool isJson = json::findFault(text, kDepthMax) == json::Fault::none;
     const auto members = isJson ? json::Members::read(json::trim(text)) : std::nullopt;

@@ -114,13 +114,8 @@ std::string auditText(const nlohmann::json& choice) {
   return choice.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-Response previewAnswer(std::uint64_t count, bool isComplete, const std::vector<std::string>& sample) {
-  std::string items;
-  for (const std::string& one : sample) {
-    items += (items.empty() ? "" : ",") + one;
-  }
-  return jsonAnswer(
-      200, json::Line().add("count", count).add("is_complete", isComplete).raw("sample", "[" + items + "]").text());
+Response previewAnswer(std::uint64_t count, bool isComplete, std::string_view sample) {
+  return jsonAnswer(200, json::Line().add("count", count).add("is_complete", isComplete).raw("sample", sample).text());
 }
 
 void showBulkChange(Service& service, Request&& request, Respond&& respond) {

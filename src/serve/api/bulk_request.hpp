@@ -53,7 +53,7 @@ void answerBulk(Service& service, Request&& request, Respond&& respond, const Bu
 [[nodiscard]] bool flagMember(const std::string& name, const nlohmann::json& value);
 [[nodiscard]] std::string auditText(const nlohmann::json& choice);
 
-/// `sample`: objects in JSON.
-[[nodiscard]] Response previewAnswer(std::uint64_t count, bool isComplete, const std::vector<std::string>& sample);
+/// `sample`: a JSON array.
+[[nodiscard]] Response previewAnswer(std::uint64_t count, bool isComplete, std::string_view sample);
 
 }  // namespace ackbox::serve

@@ -104,10 +104,10 @@ Choice readChoice(const std::string& body) {
 /// How many would be changed, and the first of them.
 Response preview(const OutboxReader& reader, const Choice& choice) {
   std::uint64_t count = 0;
-  std::vector<std::string> sample;
+  std::vector<MessageInfo> sample;
   const auto add = [&](const MessageInfo& message) {
     if (count++ < kPreviewSample) {
-      sample.push_back(records::lineOf(message).text());
+      sample.push_back(message);
     }
   };
   std::int64_t after = 0;
@@ -128,7 +128,7 @@ Response preview(const OutboxReader& reader, const Choice& choice) {
       looked += page.looked;
     } while (after != 0 && looked < kPreviewLooksMost);
   }
-  return previewAnswer(count, after == 0, sample);
+  return previewAnswer(count, after == 0, records::listOf(sample));
 }
 
 /// Adds to `changed` what is done, also before a throw; of a filter's slices before one, the count is not known.
@@ -167,11 +167,7 @@ void listDeadLetters(Service& service, Request&& request, Respond&& respond) {
   service.workers().answer(
       [&service, filter = std::move(filter), wish] {
         const DeadLetterPage page = service.reader().deadLetters(filter, wish.limit, wish.after);
-        std::vector<std::string> items;
-        for (const MessageInfo& message : page.messages) {
-          items.push_back(records::lineOf(message).text());
-        }
-        return pageAnswer("messages", items, page.next);
+        return pageAnswer("messages", records::listOf(page.messages), page.next);
       },
       std::move(respond));
 }

@@ -103,11 +103,11 @@ InboxChoice readInboxChoice(const std::string& body, bool hasReason) {
 /// How many would be changed, and the first of them. Frames that run are not.
 Response previewFrames(const OutboxReader& reader, const FrameWaits& waits, const InboxChoice& choice) {
   std::uint64_t count = 0;
-  std::vector<std::string> sample;
+  std::vector<InboxInfo> sample;
   const auto add = [&](InboxInfo frame) {
     waits.complete(frame);
     if (frame.state != InboxState::running && frame.state != InboxState::ended && count++ < kPreviewSample) {
-      sample.push_back(records::lineOf(frame).text());
+      sample.push_back(std::move(frame));
     }
   };
   for (const auto& [source, id] : choice.frames) {
@@ -127,7 +127,7 @@ Response previewFrames(const OutboxReader& reader, const FrameWaits& waits, cons
       looked += kPreviewPage;
     } while (after != 0 && looked < kPreviewLooksMost);
   }
-  return previewAnswer(count, after == 0, sample);
+  return previewAnswer(count, after == 0, records::listOf(sample));
 }
 
 void retryFrames(OutboxOperator& changes, const InboxChoice& choice, std::uint64_t& changed) {
@@ -176,16 +176,16 @@ void listInbox(Service& service, Request&& request, Respond&& respond) {
   service.workers().answer(
       [&service, filter = std::move(filter), wish, waits = service.frameWaits()] {
         InboxPage page = service.reader().inbox(filter, wish.limit, wish.after);
-        std::vector<std::string> items;
+        std::string items;
         for (InboxInfo& frame : page.frames) {
           waits.complete(frame);
           json::Line line = records::lineOf(frame);
           if (const std::string_view holder = waits.holderOf(frame); !holder.empty()) {
             line.add("in_hand_of", holder);
           }
-          items.push_back(line.text());
+          items += (items.empty() ? "" : ",") + line.text();
         }
-        return pageAnswer("frames", items, page.next);
+        return pageAnswer("frames", "[" + items + "]", page.next);
       },
       std::move(respond));
 }

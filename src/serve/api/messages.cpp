@@ -2,12 +2,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "ackbox/diagnosis.hpp"
 #include "protocol/wire.hpp"
@@ -138,11 +136,7 @@ void listMessages(Service& service, Request&& request, Respond&& respond) {
   service.workers().answer(
       [&service, filter = std::move(filter), wish] {
         const MessagePage page = service.reader().messages(filter, wish.limit, wish.after);
-        std::vector<std::string> items;
-        for (const MessageInfo& message : page.messages) {
-          items.push_back(records::lineOf(message).text());
-        }
-        return pageAnswer("messages", items, page.next);
+        return pageAnswer("messages", records::listOf(page.messages), page.next);
       },
       std::move(respond));
 }

@@ -1,8 +1,8 @@
 #include "serve/api/page.hpp"
 
-#include <algorithm>
 #include <limits>
 
+#include "json/line.hpp"
 #include "records/message.hpp"
 #include "serve/http/answer.hpp"
 
@@ -32,12 +32,8 @@ MessageState messageStateOf(std::string_view name) {
   return *state;
 }
 
-Response pageAnswer(std::string_view name, const std::vector<std::string>& items, std::int64_t next) {
-  std::string json = "{\"" + std::string(name) + "\":[";
-  for (const std::string& item : items) {
-    json += (json.ends_with('[') ? "" : ",") + item;
-  }
-  return jsonAnswer(200, json + "],\"next\":" + (next == 0 ? "null" : std::to_string(next)) + "}");
+Response pageAnswer(std::string_view name, std::string_view list, std::int64_t next) {
+  return jsonAnswer(200, json::Line().raw(name, list).raw("next", next == 0 ? "null" : std::to_string(next)).text());
 }
 
 }  // namespace ackbox::serve

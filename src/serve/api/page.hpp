@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "ackbox/message.hpp"
 #include "serve/http/query.hpp"
@@ -23,7 +22,7 @@ struct PageWish {
 /// The state of a message by its name. Throws `InvalidRequest`.
 [[nodiscard]] MessageState messageStateOf(std::string_view name);
 
-/// `{"name":[…],"next":7}`; `next` is null on the last page.
-[[nodiscard]] Response pageAnswer(std::string_view name, const std::vector<std::string>& items, std::int64_t next);
+/// `{"name":[…],"next":7}`; `next` is null on the last page. `list` is a JSON array.
+[[nodiscard]] Response pageAnswer(std::string_view name, std::string_view list, std::int64_t next);
 
 }  // namespace ackbox::serve

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/frame_line.hpp"
 #include "json/checked.hpp"
+#include "records/frame_line.hpp"
 #include "serve/api/cloud_event.hpp"
 
 namespace ackbox::serve {
@@ -39,7 +39,7 @@ PostedFrame readOne(std::string_view json, const Frame& defaults, bool isEvent) 
   if (isEvent) {
     return readCloudEvent(json, defaults);
   }
-  cli::FrameLine line = cli::parseFrameLine(json, defaults);
+  records::FrameLine line = records::parseFrameLine(json, defaults);
   return {std::move(line.frame), std::move(line.problem)};
 }
 

@@ -1,19 +1,11 @@
 #include <cctype>
 
-#include "cli/symptoms.hpp"
-#include "cli/text.hpp"
+#include "records/symptoms.hpp"
+#include "records/text.hpp"
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
 namespace {
-
-std::string joined(const std::vector<std::int64_t>& numbers) {
-  std::string text;
-  for (const std::int64_t number : numbers) {
-    text += (text.empty() ? "" : ", ") + std::to_string(number);
-  }
-  return text;
-}
 
 /// As a label.
 std::string titleOf(std::string about) {
@@ -24,13 +16,13 @@ std::string titleOf(std::string about) {
   return about;
 }
 
-Html findings(const std::vector<cli::Symptom>& symptoms) {
+Html findings(const std::vector<records::Symptom>& symptoms) {
   Html html;
-  for (const cli::Symptom& symptom : symptoms) {
-    html.raw("<li data-level=\"").text(cli::nameOf(symptom.weight)).raw("\"><strong>").text(titleOf(symptom.about));
+  for (const records::Symptom& symptom : symptoms) {
+    html.raw("<li data-level=\"").text(records::nameOf(symptom.weight)).raw("\"><strong>").text(titleOf(symptom.about));
     html.raw("</strong> <span>");
-    if (symptom.weight != cli::Weight::ok) {
-      html.add(badge(cli::nameOf(symptom.weight))).raw(" ");
+    if (symptom.weight != records::Weight::ok) {
+      html.add(badge(records::nameOf(symptom.weight))).raw(" ");
     }
     html.text(symptom.text).raw("</span>");
     if (!symptom.advice.empty()) {
@@ -45,19 +37,19 @@ Html findings(const std::vector<cli::Symptom>& symptoms) {
 
 Html doctorView(const View& /*view*/, const Checkup& checkup) {
   const Stats& stats = checkup.contents.stats;
-  std::vector<cli::Symptom> symptoms = {
+  std::vector<records::Symptom> symptoms = {
       {"file",
-       cli::Weight::ok,
-       cli::bytesText(stats.fileBytes) + ", of which " + cli::bytesText(stats.freeBytes) + " are free",
+       records::Weight::ok,
+       records::bytesText(stats.fileBytes) + ", of which " + records::bytesText(stats.freeBytes) + " are free",
        {}},
-      {"store", cli::Weight::ok, checkup.contents.info.origin, {}},
-      cli::logSymptom(stats.walBytes),
-      {"processes", cli::Weight::ok, "agents: " + joined(checkup.processIds), {}},
+      {"store", records::Weight::ok, checkup.contents.info.origin, {}},
+      records::logSymptom(stats.walBytes),
+      {"processes", records::Weight::ok, "agents: " + records::listed(checkup.processIds), {}},
   };
   if (!checkup.fileTrouble.empty()) {
-    symptoms.push_back({"messages", cli::Weight::problem, checkup.fileTrouble, {}});
+    symptoms.push_back({"messages", records::Weight::problem, checkup.fileTrouble, {}});
   }
-  for (cli::Symptom& symptom : cli::symptomsOf(checkup.contents, "FILE")) {
+  for (records::Symptom& symptom : records::symptomsOf(checkup.contents, "FILE")) {
     symptoms.push_back(std::move(symptom));
   }
   Html html;

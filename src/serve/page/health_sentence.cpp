@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "cli/text.hpp"
-#include "cli/unattended.hpp"
 #include "records/peer.hpp"
+#include "records/text.hpp"
+#include "records/unattended.hpp"
 #include "serve/page/html.hpp"
 
 namespace ackbox::serve::page {
@@ -23,7 +23,7 @@ std::string counted(std::uint64_t count, std::string_view noun) {
 
 /// ` for 2 d`; empty: the file does not say.
 std::string duration(WallTime since, WallTime now) {
-  return since == WallTime{} || since >= now ? std::string() : " for " + cli::durationText(now - since);
+  return since == WallTime{} || since >= now ? std::string() : " for " + records::durationText(now - since);
 }
 
 std::string deadText(std::uint64_t failed) {
@@ -37,7 +37,7 @@ std::string waitText(std::uint64_t pending, std::string_view cause) {
 
 /// ` (HTTP 401: …)`, in a sentence's length; empty: the file does not say.
 std::string causeOf(const PeerStatus& peer) {
-  return peer.lastError.empty() ? std::string() : " (" + cli::shortened(peer.lastError, kCauseBytes) + ")";
+  return peer.lastError.empty() ? std::string() : " (" + records::shortened(peer.lastError, kCauseBytes) + ")";
 }
 
 std::string upperFirst(std::string text) {
@@ -79,11 +79,12 @@ HealthSentence sentenceOfBlocked(BoundedCount blocked, std::uint64_t failed) {
 std::optional<HealthSentence> sentenceOfUnattended(const std::vector<records::PeerFigures>& peers,
                                                    const Reception& reception, WallTime now) {
   if (reception.unattended.frames != 0) {
-    return HealthSentence{"warning", upperFirst(cli::unattendedText(reception.unattended, now)) + ".", "inbox"};
+    return HealthSentence{"warning", upperFirst(records::unattendedText(reception.unattended, now)) + ".", "inbox"};
   }
   for (const records::PeerFigures& peer : peers) {
     if (peer.figures.unattendedSince) {
-      return HealthSentence{"warning", upperFirst(cli::unattendedText(peer.figures, now)) + ".", "messages?state=sent"};
+      return HealthSentence{"warning", upperFirst(records::unattendedText(peer.figures, now)) + ".",
+                            "messages?state=sent"};
     }
   }
   if (!reception.unwantedTypes.empty()) {
@@ -93,7 +94,7 @@ std::optional<HealthSentence> sentenceOfUnattended(const std::vector<records::Pe
                           "inbox"};
   }
   if (!reception.silent.empty()) {
-    return HealthSentence{"warning", upperFirst(cli::silentText(reception.silent.front(), now)) + ".", "inbox"};
+    return HealthSentence{"warning", upperFirst(records::silentText(reception.silent.front(), now)) + ".", "inbox"};
   }
   return std::nullopt;
 }
@@ -162,7 +163,7 @@ HealthSentence healthOf(const Stats& stats, const std::vector<records::PeerFigur
   if (stats.oldestPendingAge && *stats.oldestPendingAge > kLongWait) {
     return {"warning",
             "The oldest of " + counted(stats.pending + stats.sending + stats.sent, "message") + " has waited for " +
-                cli::durationText(*stats.oldestPendingAge) + ", and every peer is up.",
+                records::durationText(*stats.oldestPendingAge) + ", and every peer is up.",
             "messages?state=pending"};
   }
   return sentenceOfMoving(stats, reception);

@@ -1,7 +1,7 @@
-
-#include "cli/text.hpp"
 #include "json/line.hpp"
 #include "records/inbox_frame.hpp"
+#include "records/sender.hpp"
+#include "serve/page/record_html.hpp"
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -63,15 +63,7 @@ Html inboxView(const View& view, const InboxList& list) {
   }
   html.add(pager(view, "inbox?after=", list.page.next, list.isFirst));
   if (!list.senders.empty()) {
-    CardTable table("Senders", {"Sender", "#Sessions", "#Stores", "#In the inbox", "#Kept"});
-    for (const InboundSenderStats& sender : list.senders) {
-      table.text(sender.source)
-          .number(sender.sessions)
-          .number(sender.origins)
-          .number(sender.inbox)
-          .text(cli::bytesText(sender.bytes));
-    }
-    html.add(table.html());
+    html.add(tableOf("Senders", list.senders, view.now));
   }
   return html.raw("</div>\n");
 }

@@ -1,8 +1,7 @@
-#include <algorithm>
-
-#include "cli/text.hpp"
 #include "json/line.hpp"
 #include "records/message.hpp"
+#include "records/text.hpp"
+#include "serve/page/record_html.hpp"
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -28,43 +27,18 @@ std::string inWords(std::string_view name) {
 }
 
 Html facts(const View& view, const MessageInfo& message, const std::optional<Frame>& frame) {
+  const std::string ofPeer = "messages?peer=" + urlEncoded(message.peer);
   Html html;
-  const auto fact = [&](Markup name, const Html& value) {
-    html.raw("<dt>").raw(name).raw("</dt><dd>").add(value).raw("</dd>\n");
-  };
-  const auto idIfAny = [&](Markup name, const std::string& id) {
-    if (!id.empty()) {
-      fact(name, Html().raw("<span class=\"id\">").text(id).raw("</span>"));
-    }
-  };
   html.raw("<dl class=\"facts\">\n");
-  fact("Peer", link(view, "messages?peer=" + urlEncoded(message.peer), message.peer));
-  if (message.sequence == 0) {
-    fact("Session", Html().raw("none: unordered"));
-  } else {
-    fact("Session", link(view, "messages?peer=" + urlEncoded(message.peer) + "&session=" + urlEncoded(message.session),
-                         message.session));
-    fact("Sequence", Html().number(message.sequence));
-  }
-  fact("Type", Html().text(message.type));
-  fact("Enqueued", ago(view.now, message.enqueuedAt));
-  if (message.state == MessageState::failed) {
-    fact("Failed", ago(view.now, message.dueAt));
-    fact("Reason", Html().text(message.reason));
-  } else if (message.dueAt > view.now) {
-    fact("Due", ago(view.now, message.dueAt));
-  }
-  fact("Charged attempts", Html().number(message.retryCount));
-  if (!message.lastError.empty()) {
-    fact("Last error", errorText(message.lastError));
-  }
+  addFacts(html, message, view.now, [&](std::string_view name, const Html& value) {
+    return name == "peer"      ? link(view, ofPeer, message.peer)
+           : name == "session" ? link(view, ofPeer + "&session=" + urlEncoded(message.session), message.session)
+           // These stand in the title.
+           : name == "message_id" || name == "state" ? Html()
+                                                     : value;
+  });
   if (frame) {
-    fact("Priority", Html().number(frame->priority));
-    if (frame->expiresAt) {
-      fact("Expires", ago(view.now, frame->expiresAt));
-    }
-    idIfAny("Correlation", frame->correlationId);
-    idIfAny("Trace", frame->traceparent);
+    addFacts(html, *frame, view.now, [](std::string_view, const Html& value) { return value; });
   }
   return html.raw("</dl>\n");
 }
@@ -94,27 +68,13 @@ Html reasons(const View& view, const Explanation& explanation) {
   return html.raw("</ol>\n");
 }
 
-Html attempts(const View& view, const std::vector<AttemptInfo>& attempts) {
-  CardTable table("Attempts, newest first", {"Outcome", "Last", "First", "#Times", "#Took", "#Status", "Error"});
-  for (const AttemptInfo& attempt : attempts) {
-    table.text(attempt.outcome)
-        .cell(ago(view.now, attempt.lastAt))
-        .cell(ago(view.now, attempt.firstAt))
-        .number(attempt.count)
-        .text(attempt.took ? std::to_string(attempt.took->count()) + " ms" : "–")
-        .text(attempt.status == 0 ? "–" : std::to_string(attempt.status))
-        .cell(errorText(attempt.error));
-  }
-  return table.empty() ? Html() : table.html();
-}
-
 Html payload(const View& view, const MessageInfo& message, const Frame& frame) {
   Html html;
   const std::string& data = frame.data;
-  html.raw("<details><summary>Payload, ").text(cli::bytesText(data.size())).raw("</summary>\n<pre class=\"data\">");
+  html.raw("<details><summary>Payload, ").text(records::bytesText(data.size())).raw("</summary>\n<pre class=\"data\">");
   html.text(std::string_view(data).substr(0, kDataShown)).raw("</pre>\n");
   if (data.size() > kDataShown) {
-    html.raw("<p>The first ").text(cli::bytesText(kDataShown)).raw(" are shown: ");
+    html.raw("<p>The first ").text(records::bytesText(kDataShown)).raw(" are shown: ");
     html.add(link(view, "v1/messages/" + urlEncoded(message.messageId) + "?data=true", "all of it as JSON"))
         .raw("</p>\n");
   }
@@ -141,7 +101,7 @@ Html messageView(const View& view, const Explanation& explanation, const std::op
   html.raw("</span></header>\n<p class=\"lead\">").text(explanation.sentence).raw("</p>\n");
   html.add(reasons(view, explanation))
       .add(facts(view, message, frame))
-      .add(attempts(view, message.attempts))
+      .add(message.attempts.empty() ? Html() : tableOf("Attempts, newest first", message.attempts, view.now))
       .raw("</div>\n");
   return frame ? html.add(payload(view, message, *frame)) : html;
 }

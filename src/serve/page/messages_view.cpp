@@ -1,6 +1,7 @@
 #include <array>
 
 #include "records/message.hpp"
+#include "records/text.hpp"
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -48,10 +49,6 @@ bool isFiltered(const MessageList& list) {
   return !list.state.empty() || !list.peer.empty() || !list.session.empty();
 }
 
-std::string whyOf(const MessageInfo& message) {
-  return message.reason + (message.reason.empty() || message.lastError.empty() ? "" : ": ") + message.lastError;
-}
-
 }  // namespace
 
 Html messagesView(const View& view, const MessageList& list) {
@@ -78,7 +75,7 @@ Html messagesView(const View& view, const MessageList& list) {
           .cell(breakable(message.peer).add(beneath(session)))
           .cell(ago(view.now, message.enqueuedAt))
           .number(message.retryCount)
-          .cell(errorText(whyOf(message)));
+          .cell(errorText(records::joined(message.reason, message.lastError)));
     }
     html.add(table.html());
     if (list.isShort) {

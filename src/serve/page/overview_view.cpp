@@ -2,9 +2,9 @@
 #include <chrono>
 #include <string>
 
-#include "cli/text.hpp"
 #include "json/line.hpp"
 #include "records/peer.hpp"
+#include "records/text.hpp"
 #include "serve/page/health_sentence.hpp"
 #include "serve/page/views.hpp"
 
@@ -34,8 +34,8 @@ Html oldest(const View& view, const Stats& stats) {
     return html.raw("\">none</time></p></section>\n");
   }
   const auto at = std::chrono::duration_cast<std::chrono::milliseconds>(stats.oldestPendingAt->time_since_epoch());
-  html.text(std::to_string(at.count())).raw("\" title=\"since ").text(cli::instantText(*stats.oldestPendingAt));
-  html.raw("\">").text(cli::durationText(view.now - *stats.oldestPendingAt));
+  html.text(std::to_string(at.count())).raw("\" title=\"since ").text(records::instantText(*stats.oldestPendingAt));
+  html.raw("\">").text(records::durationText(view.now - *stats.oldestPendingAt));
   return html.raw("</time></p></section>\n");
 }
 

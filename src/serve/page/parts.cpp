@@ -4,7 +4,7 @@
 #include <array>
 
 #include "ackbox/version.hpp"
-#include "cli/text.hpp"
+#include "records/text.hpp"
 #include "serve/page/assets.hpp"
 
 namespace ackbox::serve::page {
@@ -73,7 +73,7 @@ std::string document(const View& view, std::string_view title, std::string_view 
   html.raw("</header>\n<p class=\"lost script\" id=\"lost\" role=\"alert\" hidden></p>\n");
   html.raw("<main id=\"main\" tabindex=\"-1\">\n").add(content);
   html.raw("</main>\n<footer>ackbox ").text(kVersion).raw(" · read at <time data-live=\"read\">");
-  html.text(cli::instantText(view.now)).raw("</time>");
+  html.text(records::instantText(view.now)).raw("</time>");
   html.raw("</footer>\n<div id=\"toasts\" role=\"status\" aria-live=\"polite\"></div>\n</body>\n</html>\n");
   return html.str();
 }
@@ -90,8 +90,8 @@ Html ago(WallTime now, std::optional<WallTime> instant) {
     return html.raw("<span class=\"none\">–</span>");
   }
   const auto stamp = std::chrono::duration_cast<std::chrono::milliseconds>(instant->time_since_epoch()).count();
-  html.raw("<time data-at=\"").text(std::to_string(stamp)).raw("\" title=\"").text(cli::instantText(*instant));
-  return html.raw("\">").text(cli::agoText(now, *instant)).raw("</time>");
+  html.raw("<time data-at=\"").text(std::to_string(stamp)).raw("\" title=\"").text(records::instantText(*instant));
+  return html.raw("\">").text(records::agoText(now, *instant)).raw("</time>");
 }
 
 Html badge(std::string_view state) {
@@ -208,7 +208,7 @@ Html pager(const View& view, const std::string& target, std::int64_t next, bool 
   return html.raw("</nav>\n");
 }
 
-CardTable::CardTable(std::string_view caption, std::vector<std::string_view> heads, bool isQuiet)
+CardTable::CardTable(std::string_view caption, std::vector<std::string> heads, bool isQuiet)
     : caption_(caption), heads_(std::move(heads)), isQuiet_(isQuiet) {}
 
 CardTable& CardTable::cell(const Html& content) {

@@ -83,7 +83,7 @@ class CardTable {
 public:
   /// A head that begins with `#` is a column of numbers. `isQuiet`: the caption is for screen readers, because the
   /// heading above says the same.
-  CardTable(std::string_view caption, std::vector<std::string_view> heads, bool isQuiet = false);
+  CardTable(std::string_view caption, std::vector<std::string> heads, bool isQuiet = false);
 
   CardTable& cell(const Html& content);
   CardTable& text(std::string_view text) { return cell(breakable(text)); }
@@ -94,7 +94,7 @@ public:
 
 private:
   const std::string caption_;
-  const std::vector<std::string_view> heads_;
+  const std::vector<std::string> heads_;
   const bool isQuiet_;
   std::size_t cells_ = 0;
   Html rows_;

@@ -1,3 +1,4 @@
+#include "records/text.hpp"
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -15,7 +16,7 @@ Html blockedTable(const View& view, const std::vector<BlockedSession>& sessions,
   CardTable table(isCut ? "Stopped by a dead letter, those of the oldest ones" : "Stopped by a dead letter",
                   {"Session and peer", "Since", "#Waiting", "Dead letter", "Actions"});
   for (const BlockedSession& session : sessions) {
-    const std::string why = session.reason + (session.lastError.empty() ? "" : ": " + session.lastError);
+    const std::string why = records::joined(session.reason, session.lastError);
     table.cell(sessionLink(view, session.peer, session.session).add(beneath(breakable(session.peer))))
         .cell(ago(view.now, session.since))
         .number(session.waiting)

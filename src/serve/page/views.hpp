@@ -12,8 +12,8 @@
 #include "ackbox/message_page.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/stats.hpp"
-#include "cli/symptoms.hpp"
 #include "records/peer.hpp"
+#include "records/symptoms.hpp"
 #include "serve/inbox/frame_waits.hpp"
 #include "serve/page/health_sentence.hpp"
 #include "serve/page/parts.hpp"
@@ -98,7 +98,7 @@ struct InboxList {
 [[nodiscard]] Html inboxView(const View& view, const InboxList& list);
 
 struct Checkup {
-  cli::Contents contents = {};
+  records::Contents contents = {};
   std::vector<std::int64_t> processIds = {};
   /// See `OutboxManager::fileTrouble`.
   std::string fileTrouble = {};

@@ -1,11 +1,11 @@
 // Goal: a line becomes the frame that it says, or a problem that says why not; data stays byte for byte.
 // Method: lines in, frames out.
 
-#include "cli/frame_line.hpp"
+#include "records/frame_line.hpp"
 
 #include <doctest/doctest.h>
 
-namespace ackbox::cli::frame_line_test {
+namespace ackbox::records::frame_line_test {
 namespace {
 
 Frame defaults() {
@@ -94,4 +94,4 @@ TEST_CASE("what is no frame has a problem, however it is damaged") {
 }
 
 }  // namespace
-}  // namespace ackbox::cli::frame_line_test
+}  // namespace ackbox::records::frame_line_test

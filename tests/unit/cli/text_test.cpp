@@ -1,7 +1,7 @@
 // Goal: units that people read, and JSON that cannot steer their terminal.
 // Method: values in, strings out.
 
-#include "cli/text.hpp"
+#include "records/text.hpp"
 
 #include <doctest/doctest.h>
 
@@ -28,19 +28,19 @@ TEST_CASE("JSON on one line keeps its meaning and steers nothing") {
 }
 
 TEST_CASE("sizes, durations and ages") {
-  CHECK(bytesText(0) == "0 B");
-  CHECK(bytesText(1023) == "1023 B");
-  CHECK(bytesText(1258291) == "1.2 MiB");
-  CHECK(bytesText(1048575) == "1.0 MiB");
-  CHECK(bytesText(UINT64_MAX) == "16.0 EiB");
-  CHECK(durationText(milliseconds(999)) == "999 ms");
-  CHECK(durationText(std::chrono::minutes(3)) == "3 m");
-  CHECK(durationText(std::chrono::hours(49)) == "2 d");
+  CHECK(records::bytesText(0) == "0 B");
+  CHECK(records::bytesText(1023) == "1023 B");
+  CHECK(records::bytesText(1258291) == "1.2 MiB");
+  CHECK(records::bytesText(1048575) == "1.0 MiB");
+  CHECK(records::bytesText(UINT64_MAX) == "16.0 EiB");
+  CHECK(records::durationText(milliseconds(999)) == "999 ms");
+  CHECK(records::durationText(std::chrono::minutes(3)) == "3 m");
+  CHECK(records::durationText(std::chrono::hours(49)) == "2 d");
   const WallTime now{milliseconds(1'700'000'000'000)};
-  CHECK(agoText(now, now - std::chrono::seconds(90)) == "1 m ago");
-  CHECK(agoText(now, now + std::chrono::seconds(12)) == "in 12 s");
-  CHECK(agoText(now, now) == "now");
-  CHECK(instantText(now) == "2023-11-14 22:13:20 UTC");
+  CHECK(records::agoText(now, now - std::chrono::seconds(90)) == "1 m ago");
+  CHECK(records::agoText(now, now + std::chrono::seconds(12)) == "in 12 s");
+  CHECK(records::agoText(now, now) == "now");
+  CHECK(records::instantText(now) == "2023-11-14 22:13:20 UTC");
 }
 
 TEST_CASE("durations of the command line") {
@@ -58,8 +58,8 @@ TEST_CASE("columns are as wide as their widest cell in characters, and long text
   table.add({"ñ", "10", ""});
   table.add({"\x1b", "9", "x"});
   CHECK(table.text() == "NAME   N  WHY\nñ     10\n\\x1b   9  x\n");
-  CHECK(shortened("ñandú", 5) == "ñandú");
-  CHECK(shortened("ñandú", 3) == "ña…");
+  CHECK(records::shortened("ñandú", 5) == "ñandú");
+  CHECK(records::shortened("ñandú", 3) == "ña…");
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 // Goal: a field of a record stands in one place. proto/serve.openapi.json describes the fields that src/records lists,
-// in their order and with their sentences, and requires each. Method: the document is made anew from the tables;
-// ACKBOX_REGENERATE=1 writes it.
+// in their order and with their sentences, and requires each; JSON, the tool and the page show them. Method: the
+// document is made anew from the tables, and ACKBOX_REGENERATE=1 writes it. A record of the test's own has a field that
+// no renderer knows of, and the page shows a message in which every field has a value.
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -13,18 +16,44 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "cli/record_table.hpp"
 #include "records/inbox_frame.hpp"
 #include "records/message.hpp"
 #include "records/peer.hpp"
 #include "records/session.hpp"
 #include "records/stats.hpp"
+#include "serve/page/record_html.hpp"
+#include "serve/page/views.hpp"
+
+namespace ackbox::records {
+namespace {
+
+struct Parcel {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+
+constexpr std::array kParcel{field<&Parcel::name>("name", "Its name.", {"Name", "NAME"}),
+                             // Added: nothing else says that there is one.
+                             field<&Parcel::bytes>("size_bytes", "Its size.", {"Size", "SIZE", Form::bytes})};
+
+}  // namespace
+
+template <>
+std::span<const Field<Parcel>> fields() {
+  return kParcel;
+}
+
+}  // namespace ackbox::records
 
 namespace ackbox::serve::records_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using records::Field;
+using records::Form;
 using records::Type;
 
 Json schemaOf(Type type) {
@@ -33,30 +62,34 @@ Json schemaOf(Type type) {
       return {{"type", "string"}};
     case Type::number:
       return {{"type", "integer"}};
-    case Type::flag:
-      return {{"type", "boolean"}};
+    case Type::numberIfAny:
     case Type::instant:
       return {{"type", {"integer", "null"}}};
+    case Type::flag:
+      return {{"type", "boolean"}};
   }
   return {};
 }
 
 /// The schema with the record's fields first, and after them what it has besides.
 template <typename Record>
-void describe(Json& document, const std::string& name, std::span<const Field<Record>> fields, bool isRequired = true) {
+void describe(Json& document, const std::string& name, bool isRequired = true) {
   Json& schema = document.at("components").at("schemas").at(name);
   const Json before = schema.at("properties");
   Json properties = Json::object();
   std::set<std::string> required = schema.at("required").get<std::set<std::string>>();
   std::vector<std::string> order;
-  for (const Field<Record>& field : fields) {
+  for (const Field<Record>& field : records::fields<Record>()) {
     const std::string key(field.name);
+    if (key.empty()) {
+      continue;
+    }
     // The names of an enumeration are the document's.
     Json property = before.contains(key) && before.at(key).contains("enum") ? Json{{"enum", before.at(key).at("enum")}}
                                                                             : schemaOf(field.type);
     property["description"] = std::string(field.meaning);
     properties[key] = std::move(property);
-    if (isRequired || required.contains(key)) {
+    if ((isRequired && !field.isOptional) || required.contains(key)) {
       order.push_back(key);
     }
   }
@@ -111,13 +144,14 @@ std::string fileText() {
 
 TEST_CASE("the API's description has the fields of each record, in their order and with their sentences") {
   Json document = Json::parse(fileText());
-  describe(document, "Message", records::messageFields());
-  describe(document, "ShownMessage", records::messageFields(), false);
-  describe(document, "Reason", records::reasonFields());
-  describe(document, "Peer", records::peerFields());
-  describe(document, "Session", records::sessionFields());
-  describe(document, "InboxFrame", records::inboxFields());
-  describe(document, "Stats", records::statsFields());
+  describe<MessageInfo>(document, "Message");
+  describe<Frame>(document, "ShownMessage", false);
+  describe<MessageInfo>(document, "ShownMessage", false);
+  describe<Reason>(document, "Reason");
+  describe<records::PeerFigures>(document, "Peer");
+  describe<SessionStats>(document, "Session");
+  describe<InboxInfo>(document, "InboxFrame");
+  describe<Stats>(document, "Stats");
   const std::string made = rendered(document, "", 0) + "\n";
   if (std::getenv("ACKBOX_REGENERATE") != nullptr) {
     std::ofstream(OPENAPI_FILE) << made;
@@ -131,17 +165,81 @@ TEST_CASE("each field of a record has a name of its own and a sentence") {
     std::set<std::string_view> names;
     for (const auto& field : fields) {
       CAPTURE(field.name);
-      CHECK(names.insert(field.name).second);
-      CHECK(field.meaning.ends_with('.'));
+      const bool isForPeople = field.name.empty();
+      CHECK((isForPeople || names.insert(field.name).second));
+      CHECK((isForPeople ? field.meaning.empty() : field.meaning.ends_with('.')));
     }
   };
-  check(records::messageFields());
-  check(records::reasonFields());
-  check(records::peerFields());
-  check(records::blockedSessionFields());
-  check(records::sessionFields());
-  check(records::inboxFields());
-  check(records::statsFields());
+  check(records::fields<MessageInfo>());
+  check(records::fields<AttemptInfo>());
+  check(records::fields<Frame>());
+  check(records::fields<Reason>());
+  check(records::fields<records::PeerFigures>());
+  check(records::fields<BlockedSession>());
+  check(records::fields<SessionStats>());
+  check(records::fields<InboxInfo>());
+  check(records::fields<InboundFrame>());
+  check(records::fields<Stats>());
+}
+
+TEST_CASE("a field that is added to a record's table is in every rendering of it") {
+  const std::vector<records::Parcel> parcels{{"lamp", 2048}};
+  const WallTime now{};
+  CHECK(records::lineOf(parcels.front()).text() == R"({"name":"lamp","size_bytes":2048})");
+  Json document = Json::parse(R"({"components":{"schemas":{"Parcel":{"properties":{},"required":[]}}}})");
+  describe<records::Parcel>(document, "Parcel");
+  CHECK(inOneLine(document["components"]["schemas"]["Parcel"]) ==
+        R"({"properties": {"name": {"type": "string", "description": "Its name."}, )"
+        R"("size_bytes": {"type": "integer", "description": "Its size."}}, "required": ["name", "size_bytes"]})");
+  CHECK(cli::tableOf(parcels, now).text() == "NAME     SIZE\nlamp  2.0 KiB\n");
+  cli::Table facts = cli::factTable();
+  cli::addFacts(facts, parcels.front(), now);
+  CHECK(facts.text() == "name  lamp\nsize  2.0 KiB\n");
+  page::Html html;
+  page::addFacts(html, parcels.front(), now, [](std::string_view, const page::Html& value) { return value; });
+  CHECK(html.str() == "<dt>Name</dt><dd>lamp</dd>\n<dt>Size</dt><dd>2.0 KiB</dd>\n");
+  CHECK(page::tableOf("Parcels", parcels, now).str().find("data-label=\"Size\" class=\"number\"><div>2.0 KiB</div>") !=
+        std::string::npos);
+}
+
+TEST_CASE("the page's view of a message shows each of its fields that has a label") {
+  page::View view;
+  view.now = WallTime(std::chrono::hours(24 * 365 * 50));
+  const WallTime before = view.now - std::chrono::hours(2);
+  Explanation explanation;
+  explanation.message = {"m-1",
+                         "bob",
+                         "orders",
+                         "order.placed",
+                         3,
+                         MessageState::failed,
+                         4,
+                         before,
+                         before,
+                         "rejected",
+                         "503",
+                         5,
+                         {{before - std::chrono::hours(1), before, 7, {}, "fail", 503, "503"}}};
+  Frame frame;
+  frame.traceparent = "00-1-2-3";
+  frame.correlationId = "m-0";
+  frame.supersedeKey = "price";
+  frame.notBefore = frame.expiresAt = before;
+  const std::string html = page::messageView(view, explanation, frame).str();
+  const auto check = [&]<typename Record>(const Record& record, const char* start) {
+    for (const Field<Record>& field : records::fields<Record>()) {
+      if (!field.shown.label.empty() && !records::isNone(field.value(record, view.now), field.shown.form)) {
+        CAPTURE(field.shown.label);
+        const bool isInTitle = field.name == "message_id" || field.name == "state";
+        CHECK((isInTitle || html.find(start + std::string(field.shown.label)) != std::string::npos));
+        CHECK(html.find(page::valueHtml(field.value(record, view.now), Form::plain, view.now).str()) !=
+              std::string::npos);
+      }
+    }
+  };
+  check(explanation.message, "<dt>");
+  check(frame, "<dt>");
+  check(explanation.message.attempts.front(), "data-label=\"");
 }
 
 }  // namespace ackbox::serve::records_test

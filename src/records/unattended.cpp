@@ -1,8 +1,8 @@
-#include "cli/unattended.hpp"
+#include "records/unattended.hpp"
 
-#include "cli/text.hpp"
+#include "records/text.hpp"
 
-namespace ackbox::cli {
+namespace ackbox::records {
 
 std::string unattendedText(const UnattendedFrames& frames, WallTime now) {
   return (frames.isCut ? "at least " : "") + countText(frames.frames, "frame") +
@@ -22,4 +22,4 @@ std::string silentText(const SilentConsumer& consumer, WallTime now) {
          durationText(now - consumer.since) + " and has settled none" + (consumer.frames == 1 ? "" : " of them");
 }
 
-}  // namespace ackbox::cli
+}  // namespace ackbox::records

@@ -1,9 +1,9 @@
-#include "cli/text.hpp"
+#include "records/text.hpp"
 
 #include <array>
 #include <cstdio>
 
-namespace ackbox::cli {
+namespace ackbox::records {
 namespace {
 
 using std::chrono::milliseconds;
@@ -87,8 +87,29 @@ std::string instantText(WallTime instant) {
   return text.data();
 }
 
+std::string joined(std::string_view reason, std::string_view error) {
+  const std::string_view mark = reason.empty() || error.empty() ? "" : ": ";
+  return std::string(reason).append(mark).append(error);
+}
+
+std::string listed(const std::vector<std::int64_t>& numbers, std::string_view mark) {
+  std::string text;
+  for (const std::int64_t number : numbers) {
+    text.append(text.empty() ? "" : mark).append(std::to_string(number));
+  }
+  return text;
+}
+
+std::string lowered(std::string_view text) {
+  std::string small(text);
+  for (char& letter : small) {
+    letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  }
+  return small;
+}
+
 std::string countText(std::uint64_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-}  // namespace ackbox::cli
+}  // namespace ackbox::records

@@ -1,4 +1,4 @@
-#include "cli/frame_line.hpp"
+#include "records/frame_line.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,38 +8,32 @@
 
 #include "base/timestamp.hpp"
 #include "json/checked.hpp"
+#include "records/message.hpp"
 
-namespace ackbox::cli {
+namespace ackbox::records {
 namespace {
 
-// Of `export` and of `show --json`, about the message's row in the other file.
-constexpr std::array<std::string_view, 11> kPassedOver = {"row",         "state",          "sequence",  "retry_count",
-                                                          "enqueued_at", "enqueued_at_ms", "failed_at", "due_at",
-                                                          "due_at_ms",   "reason",         "last_error"};
+/// Of `export` and of `show --json`, about the message's row in the other file.
+bool isPassedOver(std::string_view key) {
+  constexpr std::array<std::string_view, 4> kOthers = {"attempts", "enqueued_at", "failed_at", "due_at"};
+  const std::span<const Field<MessageInfo>> ofMessage = fields<MessageInfo>();
+  return std::ranges::find(kOthers, key) != kOthers.end() ||
+         std::ranges::find(ofMessage, key, &Field<MessageInfo>::name) != ofMessage.end();
+}
 
 std::string* textField(Frame& frame, std::string_view key) {
-  if (key == "peer") {
-    return &frame.peer;
-  }
-  if (key == "session") {
-    return &frame.session;
-  }
-  if (key == "type") {
-    return &frame.type;
-  }
-  if (key == "message_id" || key == "id") {
-    return &frame.id;
-  }
-  if (key == "traceparent") {
-    return &frame.traceparent;
-  }
-  if (key == "idempotency_key") {
-    return &frame.idempotencyKey;
-  }
-  if (key == "supersede_key") {
-    return &frame.supersedeKey;
-  }
-  return key == "correlation_id" ? &frame.correlationId : nullptr;
+  constexpr auto kTexts =
+      std::to_array<std::pair<std::string_view, std::string Frame::*>>({{"peer", &Frame::peer},
+                                                                        {"session", &Frame::session},
+                                                                        {"type", &Frame::type},
+                                                                        {"message_id", &Frame::id},
+                                                                        {"id", &Frame::id},
+                                                                        {"traceparent", &Frame::traceparent},
+                                                                        {"idempotency_key", &Frame::idempotencyKey},
+                                                                        {"supersede_key", &Frame::supersedeKey},
+                                                                        {"correlation_id", &Frame::correlationId}});
+  const auto* const found = std::ranges::find(kTexts, key, [](const auto& text) { return text.first; });
+  return found == kTexts.end() ? nullptr : &(frame.*found->second);
 }
 
 std::optional<WallTime>* instantField(Frame& frame, std::string_view key) {
@@ -100,8 +94,7 @@ std::string take(Frame& frame, json::Members& members, std::string_view key, std
   if (key == "damaged") {
     return value == "false" ? "" : "it is damaged: the file that it is from does not hold it as it was written";
   }
-  const bool isKnown = std::find(kPassedOver.begin(), kPassedOver.end(), key) != kPassedOver.end();
-  return isKnown ? std::string() : "a frame has no key \"" + std::string(key) + "\"";
+  return isPassedOver(key) ? std::string() : "a frame has no key \"" + std::string(key) + "\"";
 }
 
 }  // namespace
@@ -119,4 +112,4 @@ FrameLine parseFrameLine(std::string_view line, const Frame& defaults) {
   return parsed;
 }
 
-}  // namespace ackbox::cli
+}  // namespace ackbox::records

@@ -1,10 +1,10 @@
-#include "cli/symptoms.hpp"
+#include "records/symptoms.hpp"
 
 #include <chrono>
 
-#include "cli/text.hpp"
+#include "records/text.hpp"
 
-namespace ackbox::cli {
+namespace ackbox::records {
 namespace {
 
 // A clock that an NTP client has just set back is no finding.
@@ -116,4 +116,4 @@ Symptom logSymptom(std::uint64_t bytes) {
   return {"log", Weight::ok, bytes == 0 ? "empty" : bytesText(bytes), {}};
 }
 
-}  // namespace ackbox::cli
+}  // namespace ackbox::records

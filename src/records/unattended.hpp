@@ -6,7 +6,7 @@
 #include "ackbox/inbox.hpp"
 #include "ackbox/stats.hpp"
 
-namespace ackbox::cli {
+namespace ackbox::records {
 
 /// The same words in the tool, on the page and in what monitoring gets. Without a full stop.
 
@@ -19,4 +19,4 @@ namespace ackbox::cli {
 /// `the stream of billing for types * has had 64 frames in hand for 12 m and has settled none of them`.
 [[nodiscard]] std::string silentText(const SilentConsumer& consumer, WallTime now);
 
-}  // namespace ackbox::cli
+}  // namespace ackbox::records

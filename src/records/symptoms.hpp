@@ -10,7 +10,7 @@
 #include "ackbox/peer_status.hpp"
 #include "ackbox/stats.hpp"
 
-namespace ackbox::cli {
+namespace ackbox::records {
 
 /// How much a finding of `doctor` matters.
 enum class Weight : std::uint8_t {
@@ -49,4 +49,4 @@ struct Contents {
 /// Whether a log of this length is one to worry about.
 [[nodiscard]] Symptom logSymptom(std::uint64_t bytes);
 
-}  // namespace ackbox::cli
+}  // namespace ackbox::records

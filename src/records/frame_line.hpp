@@ -5,7 +5,7 @@
 
 #include "ackbox/frame.hpp"
 
-namespace ackbox::cli {
+namespace ackbox::records {
 
 /// A frame, or what is wrong with the line.
 struct FrameLine {
@@ -20,4 +20,4 @@ struct FrameLine {
 /// write besides is passed over; any other key is a problem, so that a misspelt one is not lost.
 [[nodiscard]] FrameLine parseFrameLine(std::string_view line, const Frame& defaults);
 
-}  // namespace ackbox::cli
+}  // namespace ackbox::records

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "ackbox/clock.hpp"
 
-namespace ackbox::cli {
+namespace ackbox::records {
 
 /// Characters of UTF-8 text, which is how wide most of it is.
 [[nodiscard]] std::size_t widthOf(std::string_view text) noexcept;
@@ -30,7 +31,16 @@ inline constexpr std::size_t kWhyWidth = 60;
 /// `2026-11-21 14:02:15 UTC`.
 [[nodiscard]] std::string instantText(WallTime instant);
 
+/// `reason: error`, or the one of them that is not empty.
+[[nodiscard]] std::string joined(std::string_view reason, std::string_view error);
+
+/// `4711, 4712`.
+[[nodiscard]] std::string listed(const std::vector<std::int64_t>& numbers, std::string_view mark = ", ");
+
+/// In small letters of ASCII.
+[[nodiscard]] std::string lowered(std::string_view text);
+
 /// `1 message`, `2 messages`.
 [[nodiscard]] std::string countText(std::uint64_t count, std::string_view noun);
 
-}  // namespace ackbox::cli
+}  // namespace ackbox::records
