@@ -41,7 +41,8 @@ struct Caller {
   std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
       [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
   OutboxManager manager = OutboxManager::open(dir.file("agent.db"));
-  SQLite::Database connection{dir.file("agent.db").string(), SQLite::OPEN_READWRITE};
+  // It waits for the write lock, as applications do: a run that begins writes too.
+  SQLite::Database connection{dir.file("agent.db").string(), SQLite::OPEN_READWRITE, 5'000};
 };
 
 TEST_CASE("P2: a commit keeps both the business row and the frame") {
