@@ -1,6 +1,6 @@
 // The loadable extension: SQL functions on the host's connection, in the host's transaction (docs/sql.md).
 
-#include <sqlite3.h>
+#include <sqlite3ext.h>
 
 #include <cstring>
 #include <memory>
@@ -274,7 +274,7 @@ extern "C" __attribute__((visibility("default"))) int sqlite3_ackbox_init(sqlite
       *error = host->mprintf("%s", why.c_str());
       return SQLITE_ERROR;
     }
-    SQLITE_EXTENSION_INIT2(host)
+    SQLITE_EXTENSION_INIT2(host);
     const int result = ackbox::extension::add(connection);
     // Its code outlives the connection: a library that has registered for forks must not be unloaded.
     return result == SQLITE_OK ? SQLITE_OK_LOAD_PERMANENTLY : result;

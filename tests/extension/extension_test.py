@@ -18,7 +18,7 @@ import sys
 import tempfile
 import unittest
 
-from host import EXTENSION, PROGRAM, ackbox, connect, enqueue, make_outbox, stage, tool, value
+from host import EXTENSION, PROGRAM, SOURCE, ackbox, connect, enqueue, make_outbox, stage, tool, value
 
 FOLDER = tempfile.TemporaryDirectory()
 unittest.addModuleCleanup(FOLDER.cleanup)
@@ -255,16 +255,26 @@ class ExtensionTest(unittest.TestCase):
                 self.refused("data must be JSON text in UTF-8", sql)
         self.db.execute("ROLLBACK")
 
-    def test_the_shell_enqueues(self):
-        script = """.load %s
-BEGIN IMMEDIATE;
-INSERT INTO orders VALUES(1);
-SELECT ackbox_enqueue('bob','orders','order.placed','{"n":1}') ->> 'sequence';
-COMMIT;
-""" % EXTENSION.removesuffix(".so")
+    def test_the_programs_that_the_documentation_shows_work(self):
+        with open(os.path.join(SOURCE, "docs", "sql.md"), encoding="utf-8") as document:
+            shown = dict(re.findall("```(\\w+)\n(.*?)```\n", document.read(), re.DOTALL))
+        script = shown["sql"].replace("/usr/lib/ackbox/ackbox", EXTENSION.removesuffix(".so"))
         done = subprocess.run(["sqlite3", "-bail", self.file], input=script, capture_output=True, text=True)
         self.assertEqual((done.stdout, done.stderr), ("1\n", ""))
-        self.assertEqual(self.counts(), (1, 1))
+        self.db.execute("DROP TABLE orders")
+        environment = {**os.environ, "PYTHONPATH": os.path.join(SOURCE, "clients", "python")}
+        done = subprocess.run([sys.executable, "-c", shown["python"], self.file], env=environment, capture_output=True,
+                              text=True)
+        self.assertEqual((done.stdout, done.stderr), ("stored 2\n", ""))
+        self.assertEqual(self.counts(), (1, 2))
+
+    def test_a_frame_has_the_lines_defaults(self):
+        self.begin()
+        self.assertEqual(enqueue(self.db, {"peer": "bob", "type": "t"})["sequence"], 1)
+        self.assertEqual(value(self.db, "SELECT ackbox_enqueue('bob',NULL,'t',NULL) ->> 'sequence'"), 0)
+        self.assertEqual(self.db.execute("SELECT session,data FROM ackbox_messages ORDER BY row_id").fetchall(),
+                         [("default", ""), (None, "")])
+        self.db.execute("ROLLBACK")
 
     def test_it_has_no_SQLite_of_its_own_and_gives_one_name_away(self):
         symbols = subprocess.run(["nm", "-D", EXTENSION], check=True, capture_output=True, text=True).stdout.split("\n")

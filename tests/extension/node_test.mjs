@@ -1,16 +1,14 @@
 // See node_test.sh.
 
 import assert from 'node:assert/strict';
-import { readdirSync, readlinkSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { load } from 'ackbox/extension';
-
-const folder = process.env.BETTER_SQLITE3;
-const Database = createRequire(import.meta.url)(`${folder}/package`);
+import Database from 'better-sqlite3';
 
 function open() {
-  const database = new Database('alice.db', { nativeBinding: `${folder}/better_sqlite3.node`, timeout: 30_000 });
+  const database = new Database('alice.db', { timeout: 30_000 });
   load(database);
   return database;
 }
@@ -23,6 +21,11 @@ const openFiles = () =>
       return false;
     }
   });
+
+test('the program that docs/sql.md shows works', () => {
+  copyFileSync('alice.db', 'shown.db');
+  assert.equal(execFileSync('node', ['shown.mjs', 'shown.db'], { encoding: 'utf8' }), 'stored 1\n');
+});
 
 test('P1 P2: a message commits and rolls back with the row, synced', () => {
   const database = open();
