@@ -88,10 +88,11 @@ void set(OutboxOptions& options, json::Members& members, std::string_view key, s
 
 Binding::Binding(sqlite3* connection) : connection_(connection), options_(fileOptions()) {}
 
-Binding::~Binding() {
+void Binding::release() noexcept {
   if (writer_ && !home_.isHere()) {
     HomeProcess::abandon(std::shared_ptr<void>(std::move(writer_)));
   }
+  writer_.reset();
 }
 
 void Binding::bind() {

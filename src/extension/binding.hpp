@@ -22,7 +22,7 @@ public:
   explicit Binding(sqlite3* connection);
   Binding(const Binding&) = delete;
   Binding& operator=(const Binding&) = delete;
-  ~Binding();
+  ~Binding() { release(); }
 
   [[nodiscard]] sqlite3* connection() const noexcept { return connection_; }
   /// Throws `Error` with `otherProcess` in a child of the process that loaded the extension.
@@ -33,8 +33,8 @@ public:
   void tryToBind() noexcept;
   /// As `OutboxWriter::enqueue`.
   EnqueueReceipt enqueue(const Frame& frame);
-  /// Reads the options of the writer, and binds anew with them. Throws `Error` with `invalidOption`, and nothing is
-  /// changed then.
+  /// Reads the options of the writer, and binds anew with them. Outside a transaction. Throws `Error` with
+  /// `invalidOption`, and nothing is changed then.
   void configure(std::string_view json);
   /// What `ackbox stats FILE --json` prints.
   [[nodiscard]] std::string stats() const;
@@ -44,7 +44,7 @@ public:
   [[nodiscard]] std::string peerNames() const;
 
   /// Ends the statements that are kept: SQLite does not close a connection that has any.
-  void release() noexcept { writer_.reset(); }
+  void release() noexcept;
 
 private:
   void bind();

@@ -193,6 +193,10 @@ void markMessage(const Call& call) {
 }
 
 void configure(const Call& call) {
+  // The writer ends for a moment, and with it what it has set on the connection.
+  if (sqlite3_get_autocommit(call.binding().connection()) == 0) {
+    throw Refusal("configure outside a transaction");
+  }
   call.binding().configure(call.text(0, "the options"));
   call.giveNull();
 }

@@ -107,6 +107,7 @@ class ExtensionTest(unittest.TestCase):
         self.begin()
         enqueue(self.db, FRAME)
         self.refused("queueFull", "SELECT ackbox_enqueue(?)", json.dumps(FRAME))
+        self.refused("outside a transaction", "SELECT ackbox_configure('{\"max_pending\":9}')")
         self.db.execute("COMMIT")
         self.assertEqual(self.counts(), (0, 1))
         self.refused("max_pendin: is no option, allowed: table_prefix", "SELECT ackbox_configure('{\"max_pendin\":1}')")
