@@ -6,9 +6,11 @@
 set -euo pipefail
 program=$1 extension=$2 source=$3 work=$4
 version=12.11.1
+# What is compiled anew, and how.
+state="$version $(cksum <"${BASH_SOURCE[0]}")"
 mkdir -p "$work"
 cd "$work"
-if [[ $(cat built 2>/dev/null) != "$version" ]]; then
+if [[ $(cat built 2>/dev/null) != "$state" ]]; then
   rm -rf ./*
   if ! npm pack --loglevel=error --ignore-scripts --fetch-retries=1 --fetch-retry-mintimeout=1000 \
     "better-sqlite3@$version" >npm.log 2>&1; then
@@ -35,7 +37,7 @@ if [[ $(cat built 2>/dev/null) != "$version" ]]; then
   # In the place of the package that looks for what was compiled.
   mkdir -p package/node_modules/bindings
   echo "module.exports = () => require('$work/better_sqlite3.node');" >package/node_modules/bindings/index.js
-  echo "$version" >built
+  echo "$state" >built
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
