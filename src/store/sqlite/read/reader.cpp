@@ -9,6 +9,7 @@
 #include "sqlite/wal/log_check.hpp"
 #include "store/sqlite/open.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
+#include "store/sqlite/peers/liveness.hpp"
 #include "store/sqlite/read/inbox_reader.hpp"
 #include "store/sqlite/read/message_pages.hpp"
 #include "store/sqlite/read/message_reader.hpp"
