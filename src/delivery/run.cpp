@@ -174,7 +174,8 @@ void Run::polled(const std::error_code& error, bool isUntidy, std::span<Committe
   if (!failsPass(error) && takesRows()) {
     looked(error, now, actions);
     // Rows that were taken in while this poll was under way may have asked for the next.
-    if (!error && isBehind_) {
+    const bool looksAgain = std::exchange(looksAgain_, false);
+    if (!error && (isBehind_ || looksAgain)) {
       wantPoll(now, actions);
     }
     take(rows, now, decided, actions);
@@ -252,7 +253,9 @@ void Run::neighbourWrote(const Now& now, RunActions& actions) {
   }
 }
 
+// A poll that is under way may have read before the commit was there.
 void Run::look(const Now& now, RunActions& actions) {
+  looksAgain_ = looksAgain_ || look_ == Look::withStore;
   wantPoll(now, actions);
 }
 

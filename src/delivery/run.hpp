@@ -174,6 +174,7 @@ private:
   std::optional<SteadyTime> lookAgainAt_;
   // Polls that are to follow soon, because a neighbour wrote.
   int pollsDue_ = 0;
+  bool looksAgain_ = false;
   // The last rows were not all, and no poll has begun since.
   bool isBehind_ = false;
   bool isShared_ = false;

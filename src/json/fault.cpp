@@ -1,11 +1,10 @@
 #include "json/fault.hpp"
 
-#include <simdjson.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "base/byte_search.hpp"
+#include "json/utf8.hpp"
 
 namespace ackbox::json {
 namespace {
@@ -226,7 +225,7 @@ std::size_t skipSpace(std::string_view text, std::size_t position) noexcept {
 }
 
 FoundFault locateFault(std::string_view text, std::size_t depthMax) {
-  if (!simdjson::validate_utf8(text.data(), text.size())) {
+  if (!isUtf8(text)) {
     return {Fault::encoding, 0};
   }
   return Scanner(text, depthMax).run();

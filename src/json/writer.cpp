@@ -1,7 +1,5 @@
 #include "json/writer.hpp"
 
-#include <simdjson.h>
-
 #include <array>
 #include <charconv>
 #include <limits>
@@ -9,6 +7,7 @@
 #include "base/byte_search.hpp"
 #include "base/timestamp.hpp"
 #include "json/fault.hpp"
+#include "json/utf8.hpp"
 
 namespace ackbox::json {
 namespace {
@@ -43,7 +42,7 @@ void appendNumber(std::string& out, std::uint64_t value) {
 /// The length of the UTF-8 character that `text` begins with; 0 when it begins with none.
 std::size_t characterLength(std::string_view text) {
   for (std::size_t length = 1; length <= 4 && length <= text.size(); ++length) {
-    if (simdjson::validate_utf8(text.data(), length)) {
+    if (isUtf8(text.substr(0, length))) {
       return length;
     }
   }
@@ -58,7 +57,7 @@ void appendString(std::string& out, std::string_view text) {
   if (findByte(text, 0, needsCare) == text.size()) {
     // Nearly all of them.
     out.append(text);
-  } else if (simdjson::validate_utf8(text.data(), text.size())) {
+  } else if (isUtf8(text)) {
     appendEscaped(out, text);
   } else {
     while (!text.empty()) {

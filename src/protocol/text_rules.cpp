@@ -1,12 +1,11 @@
 #include "protocol/text_rules.hpp"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <charconv>
 #include <limits>
 
 #include "base/byte_search.hpp"
+#include "json/utf8.hpp"
 
 namespace ackbox::protocol {
 namespace {
@@ -29,7 +28,7 @@ bool isPlainText(std::string_view text, std::size_t bytesMax) {
   if (findByte(text, 0, [](auto byte) { return (byte < ' ') | (byte >= 0x7F); }) == text.size()) {
     return true;
   }
-  if (!simdjson::validate_utf8(text.data(), text.size())) {
+  if (!json::isUtf8(text)) {
     return false;
   }
   for (std::size_t position = 0; position < text.size(); ++position) {

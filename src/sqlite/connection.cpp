@@ -131,12 +131,6 @@ SQLite::Database openDatabase(const std::filesystem::path& file, const OutboxOpt
   }
 }
 
-std::string scalar(sqlite3* connection, std::string_view sql) {
-  Statement statement(connection, sql, {});
-  Query query(statement);
-  return query.next() ? query.text(0) : std::string();
-}
-
 Connection::Connection(const std::filesystem::path& file, const OutboxOptions& options, const Inspect& inspect)
     : wasThere_(isThere(file, options)),
       database_(openDatabase(file, options, openFlags(options))),

@@ -97,7 +97,4 @@ private:
 /// The operating system layer below `connection`, which its waits go through: a simulated one takes no time.
 [[nodiscard]] sqlite3_vfs* vfsOf(sqlite3* connection) noexcept;
 
-/// The first column of the only row, such as a PRAGMA's value.
-[[nodiscard]] std::string scalar(sqlite3* connection, std::string_view sql);
-
 }  // namespace ackbox::sqlite

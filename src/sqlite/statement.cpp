@@ -179,4 +179,10 @@ void Query::check(int code) const {
   }
 }
 
+std::string scalar(sqlite3* connection, std::string_view sql) {
+  Statement statement(connection, sql, {});
+  Query query(statement);
+  return query.next() ? query.text(0) : std::string();
+}
+
 }  // namespace ackbox::sqlite

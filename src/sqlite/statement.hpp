@@ -131,6 +131,9 @@ private:
   int bound_ = 0;
 };
 
+/// The first column of the only row, such as a PRAGMA's value.
+[[nodiscard]] std::string scalar(sqlite3* connection, std::string_view sql);
+
 /// Reads a row's columns one after the other, into variables of their types.
 class Columns {
 public:

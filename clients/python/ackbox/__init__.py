@@ -17,6 +17,7 @@ from .errors import (
     Unreachable,
 )
 from .event import Event
+from .extension import load
 from .marks import Applied, apply, create_marks, forget_ids
 from .stream import Frame
 from .webhook import verify_webhook
@@ -45,5 +46,6 @@ __all__ = [
     "apply",
     "create_marks",
     "forget_ids",
+    "load",
     "verify_webhook",
 ]

@@ -10,6 +10,7 @@
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/diagnosis.hpp"
 #include "manager/facade/export.hpp"
+#include "manager/facade/sentence.hpp"
 #include "store/sqlite/open.hpp"
 
 namespace ackbox {
@@ -60,12 +61,7 @@ struct OutboxReader::Impl::OfFile final : Impl {
     if (!explanation) {
       return std::nullopt;
     }
-    const MessageState state = explanation->message.state;
-    if ((state == MessageState::pending || state == MessageState::sent) && now->processIds().empty()) {
-      explanation->reasons.push_back({.blockReason = BlockReason::notRunning, .detail = {}});
-    }
-    explanation->sentence = manager::sentenceOf(
-        *explanation, {.text = "no process has the file open", .othersMayRun = false}, options.clock->wallNow());
+    manager::completeFromFile(*explanation, !now->processIds().empty(), options.clock->wallNow());
     return explanation;
   }
 

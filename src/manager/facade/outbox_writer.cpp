@@ -1,5 +1,7 @@
 #include "ackbox/outbox_writer.hpp"
 
+#include <SQLiteCpp/Database.h>
+
 #include <memory>
 #include <utility>
 
@@ -17,7 +19,7 @@ public:
   Impl(const std::shared_ptr<manager::Core>& core, SQLite::Database& connection)
       : options_(core->options()),
         core_(core),
-        writer_(connection, options_, [weak = std::weak_ptr<manager::Core>(core)] {
+        writer_(connection.getHandle(), options_, [weak = std::weak_ptr<manager::Core>(core)] {
           if (const std::shared_ptr<manager::Core> alive = weak.lock()) {
             alive->notify();
           }

@@ -93,6 +93,16 @@ void Engine::watchNeighbours() {
     watch_ = std::move(watch);
     run_.setWatching();
   }
+  // A program that enqueues by the extension is no owner. So that it is noticed all the same, it closes this file when
+  // its commit is there to be seen: a sign that is apart from this process's own writes.
+  auto called = std::make_shared<FileWatch>(strand_, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      self->on([&](const delivery::Now& at, delivery::RunActions& actions) { self->run_.look(at, actions); });
+    }
+  });
+  if (called->watch({}, core_->ownersFile())) {
+    called_ = std::move(called);
+  }
 }
 
 void Engine::wake() {
@@ -319,8 +329,10 @@ void Engine::finish() noexcept {
   if (wakeup_) {
     wakeup_->stop();
   }
-  if (watch_) {
-    watch_->stop();
+  for (const std::shared_ptr<FileWatch>& watch : {watch_, called_}) {
+    if (watch) {
+      watch->stop();
+    }
   }
   for (const auto& alarm : alarms_) {
     alarm->cancel();

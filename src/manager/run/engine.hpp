@@ -173,6 +173,7 @@ private:
   std::array<std::unique_ptr<Alarm>, delivery::kRunTimers> alarms_;
   // Signs of others' commits and deaths; null: both are found by polls alone.
   std::shared_ptr<FileWatch> watch_;
+  std::shared_ptr<FileWatch> called_;
   Ended ended_;
   std::unordered_map<delivery::PeerKey, store::PeerRow> peers_;
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> sessionPeers_;

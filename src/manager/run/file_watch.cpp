@@ -17,7 +17,7 @@ bool FileWatch::watch(const std::filesystem::path& written, const std::filesyste
   }
   boost::system::error_code failed;
   events_.assign(descriptor, failed);
-  if (failed || inotify_add_watch(descriptor, written.c_str(), IN_MODIFY) < 0 ||
+  if (failed || (!written.empty() && inotify_add_watch(descriptor, written.c_str(), IN_MODIFY) < 0) ||
       inotify_add_watch(descriptor, closed.c_str(), IN_CLOSE_WRITE) < 0) {
     return false;
   }

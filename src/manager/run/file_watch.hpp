@@ -20,7 +20,7 @@ public:
   using OnSign = std::function<void()>;
   FileWatch(const boost::asio::any_io_executor& strand, OnSign onSign);
 
-  /// Begins, and arms. False when there will be no signs.
+  /// Begins, and arms. False when there will be no signs. An empty `written` is not watched.
   bool watch(const std::filesystem::path& written, const std::filesystem::path& closed);
   /// No difference while it is armed.
   void arm();

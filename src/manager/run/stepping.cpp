@@ -127,8 +127,10 @@ void Engine::polled(const std::error_code& error, const Poll& poll) {
     }
     std::vector<delivery::CommittedRows> rows = rowsOf(commits);
     run_.polled(error, poll.isUntidy, rows, at, actions);
-    if (watch_ && !run_.hasEnded()) {
-      watch_->arm();
+    for (const std::shared_ptr<FileWatch>& watch : {watch_, called_}) {
+      if (watch && !run_.hasEnded()) {
+        watch->arm();
+      }
     }
   });
 }

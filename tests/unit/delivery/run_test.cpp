@@ -556,6 +556,20 @@ TEST_CASE("a neighbour's sign brings two polls soon, one after the other") {
   CHECK(stage.timers.at(RunTimer::poll) == stage.now.steady + stage.options.pollInterval);
 }
 
+TEST_CASE(
+    "who asks for a look while a poll is under way gets another one, which sees what the first came too early for") {
+  RunStage stage;
+  stage.start();
+  stage.fire(RunTimer::poll);
+  REQUIRE(stage.isPolling);
+  stage.run->lookBegun();
+  stage.on([&](RunActions& actions) { stage.run->look(stage.now, actions); });
+  stage.poll();
+  CHECK(stage.isPolling);
+  stage.poll();
+  CHECK_FALSE(stage.isPolling);
+}
+
 TEST_CASE("a run in which something threw ends, at once or when the store has nothing of it") {
   const std::error_code memory = make_error_code(Errc::outOfMemory);
   SUBCASE("idle") {

@@ -3,6 +3,7 @@
 
 #include "manager/run/file_watch.hpp"
 
+#include <SQLiteCpp/Database.h>
 #include <doctest/doctest.h>
 
 #include <boost/asio/io_context.hpp>
@@ -13,6 +14,7 @@
 #include <semaphore>
 
 #include "ackbox/outbox_manager.hpp"
+#include "store/sqlite/outbound/application_writer.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
@@ -95,6 +97,32 @@ TEST_CASE("what another process commits is sent at once, however rare the polls 
   for (int commit = 0; commit < 3; ++commit) {
     CAPTURE(commit);
     REQUIRE(other.enqueue(frame).isNew());
+    REQUIRE(acked.try_acquire_for(std::chrono::seconds(30)));
+  }
+}
+
+TEST_CASE("the close of the owners' file, as by an application that is no owner, has the file looked at at once") {
+  const testing::TempDir dir;
+  OutboxOptions options;
+  options.pollInterval = std::chrono::hours(1);
+  options.peers.emplace_back();
+  OutboxManager sending = OutboxManager::open(dir.file("agent.db"), options);
+  sending.setSender(ScriptedSender::always(Outcome::ack));
+  std::binary_semaphore acked{0};
+  const Subscription subscription = sending.onAcked([&acked](const AckedEvent&) { acked.release(); });
+  sending.start();
+  const Frame frame = testing::testFrame("s");
+  REQUIRE(sending.enqueue(frame).isNew());
+  acked.acquire();
+  options.adoptPeers = true;
+  for (int commit = 0; commit < 3; ++commit) {
+    CAPTURE(commit);
+    SQLite::Database application(dir.file("agent.db").string(), SQLite::OPEN_READWRITE);
+    store::sqlite::ApplicationWriter writer(application.getHandle(), options, {});
+    application.exec("BEGIN IMMEDIATE");
+    REQUIRE(writer.enqueue(frame).isNew());
+    application.exec("COMMIT");
+    std::ofstream(dir.file("agent.db-ackbox-owners"), std::ios::app).close();
     REQUIRE(acked.try_acquire_for(std::chrono::seconds(30)));
   }
 }

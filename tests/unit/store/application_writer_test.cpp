@@ -33,7 +33,8 @@ struct Fixture {
     bind();
   }
   void bind() {
-    writer = std::make_unique<store::sqlite::ApplicationWriter>(connection, world.options, [this] { ++commits; });
+    writer = std::make_unique<store::sqlite::ApplicationWriter>(connection.getHandle(), world.options,
+                                                                [this] { ++commits; });
   }
   int orders() { return connection.execAndGet("SELECT count(*) FROM orders").getInt(); }
   Stats stats() const { return store::sqlite::SqliteReader(world.file, world.options).stats(); }
@@ -149,7 +150,7 @@ TEST_CASE("P4: an application's enqueue learns of what others put into its sessi
 TEST_CASE("P2: two applications and a store take turns in one session, each undoing what it likes") {
   Fixture fixture;
   SQLite::Database second(fixture.world.file.string(), SQLite::OPEN_READWRITE);
-  store::sqlite::ApplicationWriter other(second, fixture.world.options, {});
+  store::sqlite::ApplicationWriter other(second.getHandle(), fixture.world.options, {});
   const auto enqueue = [&](SQLite::Database& connection, store::sqlite::ApplicationWriter& writer, const char* end) {
     connection.exec("BEGIN IMMEDIATE");
     const std::uint64_t sequence = writer.enqueue(frameOf("s")).sequence;
@@ -210,11 +211,30 @@ TEST_CASE("P1: binding raises the connection to FULL, and refuses where SQLite d
   CHECK(thrownBy([&] { fixture.bind(); }) == Errc::notDurable);
 }
 
+TEST_CASE("a peer that another process has added since is known where peers are adopted, and not otherwise") {
+  Fixture fixture;
+  SQLite::Database other(fixture.world.file.string(), SQLite::OPEN_READWRITE);
+  other.exec("INSERT INTO ackbox_peers(name,url,agent,max_requests) VALUES('late','','',1)");
+  Frame frame = frameOf("s");
+  frame.peer = "late";
+  fixture.connection.exec("BEGIN");
+  CHECK(fixture.writer->enqueue(frame).status == EnqueueStatus::unknownPeer);
+  fixture.connection.exec("ROLLBACK");
+  fixture.world.options.adoptPeers = true;
+  fixture.bind();
+  other.exec("INSERT INTO ackbox_peers(name,url,agent,max_requests) VALUES('later','','',1)");
+  frame.peer = "later";
+  fixture.connection.exec("BEGIN");
+  CHECK(fixture.writer->enqueue(frame).isNew());
+  fixture.connection.exec("COMMIT");
+}
+
 TEST_CASE("a connection to another file, or another prefix, is refused") {
   Fixture fixture;
   SQLite::Database other(fixture.world.directory.file("other.db").string(),
                          SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-  CHECK(thrownBy([&] { store::sqlite::ApplicationWriter(other, fixture.world.options, {}); }) == Errc::schemaMissing);
+  CHECK(thrownBy([&] { store::sqlite::ApplicationWriter(other.getHandle(), fixture.world.options, {}); }) ==
+        Errc::schemaMissing);
   fixture.world.options.tablePrefix = "elsewhere_";
   CHECK(thrownBy([&] { fixture.bind(); }) == Errc::schemaMissing);
 }

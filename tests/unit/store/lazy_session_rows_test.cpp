@@ -320,7 +320,7 @@ TEST_CASE("the application's own connection goes on behind the store's messages,
   const StoreWorld world;
   const auto store = world.open();
   SQLite::Database connection{world.file.string(), SQLite::OPEN_READWRITE};
-  store::sqlite::ApplicationWriter writer{connection, world.options, {}};
+  store::sqlite::ApplicationWriter writer{connection.getHandle(), world.options, {}};
   CHECK(enqueueTo(*store, "s") == 1);
   connection.exec("BEGIN");
   CHECK(writer.enqueue(frameOf("s")).sequence == 2);

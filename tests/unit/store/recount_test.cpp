@@ -131,7 +131,7 @@ TEST_CASE("an application's own connection enqueues to a queue without a message
   change(world, "DELETE FROM ackbox_outbox");
   {
     SQLite::Database application(world.file.string(), SQLite::OPEN_READWRITE);
-    store::sqlite::ApplicationWriter writer(application, world.options, {});
+    store::sqlite::ApplicationWriter writer(application.getHandle(), world.options, {});
     application.exec("BEGIN IMMEDIATE");
     CHECK(writer.enqueue(frameOf("s")).status == EnqueueStatus::stored);
     application.exec("COMMIT");
@@ -185,7 +185,7 @@ TEST_CASE("a frame larger than the queue is refused by an empty queue, and costs
   SUBCASE("on an application's connection") {
     world.open();
     SQLite::Database application(world.file.string(), SQLite::OPEN_READWRITE);
-    store::sqlite::ApplicationWriter writer(application, world.options, {});
+    store::sqlite::ApplicationWriter writer(application.getHandle(), world.options, {});
     application.exec("BEGIN IMMEDIATE");
     CHECK(writer.enqueue(large).status == EnqueueStatus::queueFull);
     application.exec("COMMIT");

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "sqlite/connection.hpp"
+#include "sqlite/statement.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
@@ -20,27 +20,26 @@ namespace {
 constexpr int kSqliteAutocheckpointPages = 1'000;
 
 // Checked before any statement is prepared on the tables.
-sqlite3* accept(SQLite::Database& connection, const OutboxOptions& options) {
-  sqlite3* const handle = connection.getHandle();
-  requireVersion(handle, options.tablePrefix, false);
-  const auto isFull = [handle] { return std::stoi(scalar(handle, "PRAGMA synchronous")) >= 2; };
+sqlite3* accept(sqlite3* connection, const OutboxOptions& options) {
+  requireVersion(connection, options.tablePrefix, false);
+  const auto isFull = [connection] { return std::stoi(scalar(connection, "PRAGMA synchronous")) >= 2; };
   if (options.durability == Durability::powerCut && !isFull()) {
-    if (sqlite3_get_autocommit(handle) == 0) {
+    if (sqlite3_get_autocommit(connection) == 0) {
       throw Error(Errc::notDurable, "synchronous cannot be raised inside a transaction");
     }
-    execute(handle, "PRAGMA synchronous=FULL");
+    execute(connection, "PRAGMA synchronous=FULL");
     if (!isFull()) {
       throw Error(Errc::notDurable, "SQLite did not take synchronous=FULL");
     }
   }
-  return handle;
+  return connection;
 }
 
 }  // namespace
 
 // What the steps of an enqueue work with; made before them.
 struct ApplicationTables {
-  ApplicationTables(SQLite::Database& connection, const OutboxOptions& givenOptions)
+  ApplicationTables(sqlite3* connection, const OutboxOptions& givenOptions)
       : handle(accept(connection, givenOptions)),
         options(givenOptions),
         clock(options.clock ? options.clock : systemClock()),
@@ -62,7 +61,7 @@ struct ApplicationTables {
 
 // Nothing is remembered between two calls: the caller's transaction may be rolled back at any time.
 struct ApplicationWriter::Impl final : private ApplicationTables, private EnqueueSteps {
-  Impl(SQLite::Database& connection, const OutboxOptions& givenOptions, std::function<void()> givenCommitted)
+  Impl(sqlite3* connection, const OutboxOptions& givenOptions, std::function<void()> givenCommitted)
       : ApplicationTables(connection, givenOptions),
         EnqueueSteps(handle, options, *clock, *random, rows, counters, lazyRows),
         committed(std::move(givenCommitted)),
@@ -107,6 +106,8 @@ struct ApplicationWriter::Impl final : private ApplicationTables, private Enqueu
   EnqueueReceipt enqueue(const Frame& frame);
 
 private:
+  /// With `adoptPeers` also one that another process has added since.
+  [[nodiscard]] std::optional<delivery::PeerKey> peerOf(const std::string& name);
   void beforeChange(const Frame& frame) override;
   [[nodiscard]] bool isNoneLive() override;
   [[nodiscard]] SessionTail& tailOf(const SessionName& session, std::uint8_t priority) override;
@@ -127,8 +128,7 @@ public:
   const std::string spill;
 };
 
-ApplicationWriter::ApplicationWriter(SQLite::Database& connection, const OutboxOptions& options,
-                                     std::function<void()> committed)
+ApplicationWriter::ApplicationWriter(sqlite3* connection, const OutboxOptions& options, std::function<void()> committed)
     : impl_(std::make_unique<Impl>(connection, options, std::move(committed))) {}
 
 ApplicationWriter::~ApplicationWriter() = default;
@@ -141,10 +141,9 @@ EnqueueReceipt ApplicationWriter::Impl::enqueue(const Frame& frame) {
   if (sqlite3_get_autocommit(handle) != 0) {
     throw Error(Errc::noTransaction, "enqueue needs the caller's transaction");
   }
-  const auto peer = peers.find(frame.peer);
   Query(savepoint).run();
   try {
-    EnqueueReceipt receipt = run(frame, peer == peers.end() ? std::nullopt : std::optional(peer->second));
+    EnqueueReceipt receipt = run(frame, peerOf(frame.peer));
     if (receipt.isNew()) {
       lazyRows.flushAll();
       states.flush();
@@ -158,6 +157,17 @@ EnqueueReceipt ApplicationWriter::Impl::enqueue(const Frame& frame) {
     undo();
     throw;
   }
+}
+
+std::optional<delivery::PeerKey> ApplicationWriter::Impl::peerOf(const std::string& name) {
+  if (const auto given = peers.find(name); given != peers.end()) {
+    return given->second;
+  }
+  if (!options.adoptPeers) {
+    return std::nullopt;
+  }
+  Query query(selectPeer, name);
+  return query.next() ? std::optional(query.integer(0)) : std::nullopt;
 }
 
 void ApplicationWriter::Impl::beforeChange(const Frame& /*frame*/) {

@@ -1,15 +1,13 @@
 #pragma once
 
+#include <sqlite3.h>
+
 #include <functional>
 #include <memory>
 
 #include "ackbox/frame.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/receipt.hpp"
-
-namespace SQLite {
-class Database;
-}
 
 namespace ackbox::store::sqlite {
 
@@ -20,7 +18,7 @@ class ApplicationWriter {
 public:
   /// Turns the connection's automatic checkpoints off; `committed` is called after each of its commits, inside the
   /// commit, and must only set a flag or post. Throws `Error`: `notDurable`, `schemaMissing`, `databaseError`.
-  ApplicationWriter(SQLite::Database& connection, const OutboxOptions& options, std::function<void()> committed);
+  ApplicationWriter(sqlite3* connection, const OutboxOptions& options, std::function<void()> committed);
   ~ApplicationWriter();
 
   /// As `OutboxWriter::enqueue`.

@@ -9,12 +9,11 @@
 #include "sqlite/snapshot.hpp"
 #include "sqlite/wal/log_check.hpp"
 #include "store/sqlite/open.hpp"
-#include "store/sqlite/outbound/attempt_log.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/peers/liveness.hpp"
-#include "store/sqlite/read/explainer.hpp"
 #include "store/sqlite/read/inbox_reader.hpp"
 #include "store/sqlite/read/message_pages.hpp"
+#include "store/sqlite/read/message_reader.hpp"
 #include "store/sqlite/read/stats_reader.hpp"
 #include "store/sqlite/read/status.hpp"
 #include "store/sqlite/read/verify.hpp"
@@ -35,13 +34,7 @@ struct SqliteReader::Impl {
       : file(givenFile),
         options(validated(givenOptions)),
         database(file, options),
-        find(database.getHandle(),
-             "SELECT " + infoColumns() +
-                 " FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id "
-                 "WHERE o.id=" +
-                 keyOfMessage(),
-             options.tablePrefix),
-        attempts(database.getHandle(), attemptSelect(), options.tablePrefix),
+        messages(database.getHandle(), options),
         frame(database.getHandle(),
               "SELECT p.name,s.name,o.type,o.data,o.expires_at_ms,o.traceparent,o.correlation_id,"
               "o.not_before_ms,s.priority,o.supersede_key FROM #outbox AS o "
@@ -50,12 +43,8 @@ struct SqliteReader::Impl {
               options.tablePrefix),
         messagePages(database.getHandle(), options),
         stats(database.getHandle(), options),
-        owners(database.getHandle(), "SELECT id,pid FROM #owners ORDER BY id", options.tablePrefix),
-        explainer(database.getHandle(), options),
         inboxReader(database.getHandle(), options),
         status(database.getHandle(), options.tablePrefix) {}
-
-  std::optional<MessageInfo> readMessage(std::string_view messageId) ACKBOX_REQUIRES(mutex);
 
   // Constant after construction.
   const std::filesystem::path file;
@@ -63,13 +52,10 @@ struct SqliteReader::Impl {
 
   Mutex mutex;
   ReadConnection database ACKBOX_GUARDED_BY(mutex);
-  Statement find ACKBOX_GUARDED_BY(mutex);
-  Statement attempts ACKBOX_GUARDED_BY(mutex);
+  MessageReader messages ACKBOX_GUARDED_BY(mutex);
   Statement frame ACKBOX_GUARDED_BY(mutex);
   MessagePages messagePages ACKBOX_GUARDED_BY(mutex);
   StatsReader stats ACKBOX_GUARDED_BY(mutex);
-  Statement owners ACKBOX_GUARDED_BY(mutex);
-  Explainer explainer ACKBOX_GUARDED_BY(mutex);
   InboxReader inboxReader ACKBOX_GUARDED_BY(mutex);
   StatusReader status ACKBOX_GUARDED_BY(mutex);
 };
@@ -78,16 +64,6 @@ SqliteReader::SqliteReader(const std::filesystem::path& file, const OutboxOption
     : impl_(std::make_unique<Impl>(file, options)) {}
 
 SqliteReader::~SqliteReader() = default;
-
-std::optional<MessageInfo> SqliteReader::Impl::readMessage(std::string_view messageId) {
-  Query query(find, messageId);
-  if (!query.next()) {
-    return std::nullopt;
-  }
-  MessageInfo message = infoOf(query);
-  message.attempts = attemptsOf(attempts, messageId);
-  return message;
-}
 
 bool SqliteReader::isOutdated() const {
   const MutexLock lock(impl_->mutex);
@@ -102,7 +78,9 @@ Stats SqliteReader::stats() const {
     throw Error(Errc::databaseReplaced, "the file was deleted, or another one has its name");
   }
   const Snapshot snapshot(impl_->database.getHandle());
-  return impl_->stats.stats();
+  Stats stats = impl_->stats.stats();
+  stats.logNotBatched = knownLogDifference();
+  return stats;
 }
 
 std::vector<PeerStats> SqliteReader::peerStats() const {
@@ -136,7 +114,7 @@ std::vector<InboundOriginStats> SqliteReader::inboundOrigins(std::string_view so
 
 std::optional<MessageInfo> SqliteReader::find(std::string_view messageId) const {
   const MutexLock lock(impl_->mutex);
-  return impl_->readMessage(messageId);
+  return impl_->messages.find(messageId);
 }
 
 std::optional<Frame> SqliteReader::frame(std::string_view messageId) const {
@@ -162,15 +140,7 @@ std::optional<Frame> SqliteReader::frame(std::string_view messageId) const {
 
 std::vector<std::int64_t> SqliteReader::processIds() const {
   const MutexLock lock(impl_->mutex);
-  const std::filesystem::path sidecar = ownersFile(impl_->database.getHandle(), impl_->options.tablePrefix);
-  std::vector<std::int64_t> live;
-  Query query(impl_->owners);
-  while (query.next()) {
-    if (ownerLives(sidecar, query.integer(0))) {
-      live.push_back(query.integer(1));
-    }
-  }
-  return live;
+  return impl_->messages.processIds();
 }
 
 VerifyReport SqliteReader::verify() const {
@@ -255,14 +225,7 @@ std::vector<BlockedSession> SqliteReader::blockedSessions(std::size_t limit) con
 std::optional<Explanation> SqliteReader::explain(std::string_view messageId) const {
   const MutexLock lock(impl_->mutex);
   const Snapshot snapshot(impl_->database.getHandle());
-  std::optional<MessageInfo> message = impl_->readMessage(messageId);
-  if (!message) {
-    return std::nullopt;
-  }
-  Explanation explanation;
-  explanation.reasons = impl_->explainer.reasons(*message, impl_->stats.oldestKey());
-  explanation.message = std::move(*message);
-  return explanation;
+  return impl_->messages.explain(messageId, impl_->stats);
 }
 
 InboxPage SqliteReader::inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const {

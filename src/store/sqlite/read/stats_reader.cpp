@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "sqlite/wal/log_check.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/read/message_pages.hpp"
@@ -156,7 +155,6 @@ void StatsReader::readSizes(Stats& stats) {
   std::error_code absent;
   const std::uintmax_t bytes = std::filesystem::file_size(sqlite3_filename_wal(fileName_), absent);
   stats.walBytes = absent ? 0 : bytes;
-  stats.logNotBatched = knownLogDifference();
 }
 
 std::vector<PeerStats> StatsReader::peers() {

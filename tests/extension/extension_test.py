@@ -1,0 +1,316 @@
+"""Goal: the extension does on an application's connection what OutboxWriter does, and leaves the host as it was.
+
+Method: Debian's Python and the shell sqlite3 load it into their SQLite, on the file of an agent that ran or runs; what
+it answers is compared with what the tool answers.
+
+    extension_test.py PROGRAM EXTENSION SOURCE_DIR
+"""
+
+import ctypes
+import json
+import os
+import re
+import select
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from host import EXTENSION, PROGRAM, SOURCE, ackbox, connect, enqueue, make_outbox, stage, tool, value
+
+FOLDER = tempfile.TemporaryDirectory()
+unittest.addModuleCleanup(FOLDER.cleanup)
+TEMPLATE = make_outbox(FOLDER.name)
+FRAME = {"peer": "bob", "session": "orders", "type": "order.placed", "data": {"n": 1}}
+
+
+class ExtensionTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.file = self.copy("agent.db")
+        self.db = connect(self.file)
+        self.addCleanup(self.db.close)
+        self.db.execute("CREATE TABLE orders(n INTEGER)")
+
+    def copy(self, name):
+        return shutil.copyfile(TEMPLATE, os.path.join(self.folder.name, name))
+
+    def refused(self, text, sql, *parameters, db=None):
+        with self.assertRaisesRegex(sqlite3.OperationalError, text):
+            (db or self.db).execute(sql, parameters).fetchall()
+
+    def begin(self, db=None):
+        (db or self.db).execute("BEGIN IMMEDIATE")
+
+    def counts(self):
+        """Rows of the application, and messages."""
+        return value(self.db, "SELECT count(*) FROM orders"), value(self.db, "SELECT count(*) FROM ackbox_outbox")
+
+    def test_P2_a_message_commits_and_rolls_back_with_the_row(self):
+        self.begin()
+        self.db.execute("INSERT INTO orders VALUES(1)")
+        self.assertEqual(enqueue(self.db, FRAME)["sequence"], 1)
+        self.db.execute("ROLLBACK")
+        self.assertEqual(self.counts(), (0, 0))
+        self.begin()
+        self.db.execute("INSERT INTO orders VALUES(1)")
+        receipt = json.loads(value(self.db, "SELECT ackbox_enqueue('bob','orders','order.placed','{\"n\":1}')"))
+        self.assertEqual(value(self.db, "SELECT last_insert_rowid()"), 1)
+        self.db.execute("COMMIT")
+        self.assertEqual(self.counts(), (1, 1))
+        self.assertEqual([(one["message_id"], one["sequence"]) for one in tool("list", self.file)],
+                         [(receipt["message_id"], 1)])
+
+    def test_receipts_are_the_tools(self):
+        lines = [{**FRAME, "id": "m-1", "priority": 7}, {**FRAME, "id": "m-1"}, {**FRAME, "id": "m-2", "idempotency_key": "k"},
+                 {**FRAME, "id": "m-3", "idempotency_key": "k"}, {**FRAME, "id": "m-4", "session": "", "not_before_ms": 1},
+                 {**FRAME, "id": "m-5", "session": "prices", "supersede_key": "s"},
+                 {**FRAME, "id": "m-6", "session": "prices", "supersede_key": "s", "expires_at": "2126-01-01T00:00:00Z"}]
+        other = self.copy("other.db")
+        wanted = tool("enqueue", other, lines="\n".join(json.dumps(line) for line in lines))
+        self.begin()
+        receipts = [enqueue(self.db, line) for line in lines]
+        self.db.execute("COMMIT")
+        # The API's receipt has it, too; the tool's line does not.
+        self.assertEqual(receipts[-1].pop("superseded_id"), "m-5")
+        self.assertEqual([{"line": place, **receipt} for place, receipt in enumerate(receipts, 1)], wanted)
+        hidden = ("enqueued_at", "enqueued_at_ms")
+        shown = [[{key: of for key, of in one.items() if key not in hidden} for one in tool("list", file)]
+                 for file in (self.file, other)]
+        self.assertEqual(len(shown[0]), 4)
+        self.assertEqual(shown[0], shown[1])
+
+    def test_a_refusal_leaves_the_transaction_as_it_was(self):
+        refusals = [("unknownPeer: the file knows the peers: bob", {**FRAME, "peer": "carol"}),
+                    ("invalidFrame: type must be", {**FRAME, "type": ""}),
+                    ("invalidFrame: a frame has no key \"typ\"", {"typ": 1}),
+                    ("invalidFrame: priority", {**FRAME, "priority": 10}),
+                    ("frameTooLarge: data has", {**FRAME, "data": "x" * 300_000})]
+        self.begin()
+        for text, frame in refusals:
+            self.db.execute("INSERT INTO orders VALUES(1)")
+            self.refused(re.escape(text), "SELECT ackbox_enqueue(?)", json.dumps(frame))
+            enqueue(self.db, FRAME)
+        self.refused("invalidFrame", "SELECT ackbox_enqueue('bob','s','t','{')")
+        self.refused("type must be TEXT", "SELECT ackbox_enqueue('bob','s',1,'1')")
+        self.refused("data must be TEXT or NULL", "SELECT ackbox_enqueue('bob','s','t',x'00')")
+        self.db.execute("COMMIT")
+        self.assertEqual(self.counts(), (len(refusals), len(refusals)))
+        self.assertEqual(subprocess.run([PROGRAM, "verify", self.file], stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL).returncode, 0)
+
+    def test_a_full_queue_refuses(self):
+        value(self.db, "SELECT ackbox_configure('{\"max_pending\":1}')")
+        self.begin()
+        enqueue(self.db, FRAME)
+        self.refused("queueFull", "SELECT ackbox_enqueue(?)", json.dumps(FRAME))
+        self.refused("outside a transaction", "SELECT ackbox_configure('{\"max_pending\":9}')")
+        self.db.execute("COMMIT")
+        self.assertEqual(self.counts(), (0, 1))
+        self.refused("max_pendin: is no option, allowed: table_prefix", "SELECT ackbox_configure('{\"max_pendin\":1}')")
+        self.refused("frameBytesMax", "SELECT ackbox_configure('{\"frame_bytes_max\":0}')")
+
+    def test_what_writes_needs_a_transaction_and_a_statement_of_its_own(self):
+        for call in ("ackbox_enqueue('bob','s','t','1')", "ackbox_mark('a','o','s',1)", "ackbox_mark_id('a','i')"):
+            self.refused("noTransaction", "SELECT " + call)
+            self.begin()
+            self.refused("a SELECT of its own", "INSERT INTO orders SELECT %s" % call)
+            self.refused("a SELECT of its own", "INSERT INTO orders VALUES(1) RETURNING %s" % call)
+            self.db.execute("CREATE VIEW hidden AS SELECT " + call)
+            self.refused("unsafe use", "SELECT * FROM hidden")
+            self.db.execute("ROLLBACK")
+        self.assertEqual(self.counts(), (0, 0))
+
+    def test_a_file_that_is_no_outbox_takes_marks_alone(self):
+        db = connect(os.path.join(self.folder.name, "plain.db"))
+        self.addCleanup(db.close)
+        self.begin(db)
+        self.refused("no tables with the prefix 'ackbox_'", "SELECT ackbox_enqueue('bob','s','t','1')", db=db)
+        self.assertEqual(value(db, "SELECT ackbox_mark('a','o','s',1)"), 1)
+        db.execute("COMMIT")
+        self.refused("no tables with the prefix", "SELECT ackbox_stats()", db=db)
+        self.assertEqual(value(db, "SELECT ackbox_version()"), ackbox.__version__)
+
+    def test_P1_synchronous_is_raised_or_the_enqueue_refused(self):
+        for given in ("OFF", "NORMAL", "FULL"):
+            db = sqlite3.connect(self.file, isolation_level=None)
+            self.addCleanup(db.close)
+            db.execute("PRAGMA synchronous=" + given)
+            ackbox.load(db)
+            self.assertEqual([value(db, "PRAGMA " + name) for name in ("synchronous", "wal_autocheckpoint", "cache_spill")],
+                             [2, 0, 0])
+        self.db.execute("PRAGMA synchronous=NORMAL")
+        self.begin()
+        self.refused("synchronous was lowered", "SELECT ackbox_enqueue(?)", json.dumps(FRAME))
+
+    def test_P5_marks_are_the_clients(self):
+        self.begin()
+        self.assertEqual([value(self.db, "SELECT ackbox_mark('a','o','s',?)", n) for n in (1, 3, 3, 2, 4)], [1, 1, 0, 0, 1])
+        self.assertEqual([value(self.db, "SELECT ackbox_mark_id('a',?)", n) for n in "xxy"], [1, 0, 1])
+        self.db.execute("SAVEPOINT one")
+        self.assertEqual(value(self.db, "SELECT ackbox_mark('a','o','s',5)"), 1)
+        self.db.execute("ROLLBACK TO one")
+        self.assertEqual(value(self.db, "SELECT ackbox_mark('a','o','s',5)"), 1)
+        self.refused("sequence must be 1 or more", "SELECT ackbox_mark('a','o','s',0)")
+        self.db.execute("COMMIT")
+        ackbox.create_marks(self.db)
+        for sequence, message, is_new in ((5, "m", False), (6, "m", True), (0, "x", False), (0, "z", True)):
+            done = ackbox.apply(self.db, FakeEvent("a", "o", "s", sequence, message), lambda *_: None)
+            self.assertEqual(done.is_new, is_new)
+        self.begin()
+        self.assertEqual(value(self.db, "SELECT ackbox_mark('a','o','s',6)||ackbox_mark_id('a','z')"), "00")
+        self.db.execute("COMMIT")
+
+    def test_P10_figures_and_reasons_are_the_tools(self):
+        self.begin()
+        receipt = enqueue(self.db, FRAME)
+        self.db.execute("COMMIT")
+        ours, tools = json.loads(value(self.db, "SELECT ackbox_stats()")), tool("stats", self.file)[0]
+        self.assertIn("application's connection", ours.pop("log_not_batched"))
+        del tools["log_not_batched"]
+        self.assertEqual(ours, tools)
+        self.assertEqual(ours["pending"], 1)
+        explained = json.loads(value(self.db, "SELECT ackbox_explain(?)", receipt["message_id"]))
+        self.assertEqual([explained], tool("explain", self.file, receipt["message_id"]))
+        self.assertIn("no process has the file open", explained["sentence"])
+        self.assertIsNone(value(self.db, "SELECT ackbox_explain('unknown')"))
+
+    def test_a_closed_connection_leaves_nothing_open(self):
+        def still_open():
+            places = [os.path.join("/proc/self/fd", one) for one in os.listdir("/proc/self/fd")]
+            return [os.readlink(place) for place in places if os.path.islink(place) and self.file in os.readlink(place)]
+
+        for end in ("COMMIT", "ROLLBACK", None):
+            db = connect(self.file)
+            self.begin(db)
+            enqueue(db, FRAME)
+            if end:
+                db.execute(end)
+            db.close()
+            self.db.close()
+            self.assertEqual(still_open(), [])
+            self.db = connect(self.file)
+        self.assertEqual(self.counts(), (0, 1))
+
+    def test_a_commit_calls_running_agents_and_nothing_else_does(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.addCleanup(os.close, watch)
+        close_write = 8
+        self.assertGreater(libc.inotify_add_watch(watch, os.fsencode(self.owners()), close_write), 0)
+
+        def is_called():
+            called = bool(select.select([watch], [], [], 0)[0])
+            if called:
+                os.read(watch, 4096)
+            return called
+
+        for end, expected in (("ROLLBACK", False), ("COMMIT", True)):
+            self.begin()
+            enqueue(self.db, FRAME)
+            self.assertFalse(is_called())
+            self.db.execute(end)
+            if end == "ROLLBACK":
+                self.begin()
+                self.db.execute("COMMIT")
+            self.assertEqual(is_called(), expected)
+        self.db.execute("INSERT INTO orders VALUES(1)")
+        self.assertFalse(is_called())
+
+    def owners(self):
+        path = self.file + "-ackbox-owners"
+        open(path, "a").close()
+        return path
+
+    def test_a_child_of_the_process_is_refused(self):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                self.db.execute("SELECT ackbox_stats()")
+            except sqlite3.OperationalError as error:
+                status = 0 if "process" in str(error) else 2
+            finally:
+                os._exit(status)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertTrue(value(self.db, "SELECT ackbox_stats()"))
+
+    def test_P11_text_is_UTF8_exactly_where_Python_says_so(self):
+        edges = [0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee,
+                 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff]
+        high = [one for one in edges if one > 0x7f]
+        texts = [bytes([one]) for one in high] + [bytes([one, two]) for one in high for two in edges[1:]]
+        texts += [bytes([one, two, 0x80, last]) for one in high for two in high for last in (0x41, 0x80, 0xbf, 0xc0)]
+        texts += [bytes([one, two, 0xbf]) for one in high for two in high]
+        self.begin()
+        for text in texts:
+            literal = b'"' + text + b'"'
+            sql = "SELECT ackbox_enqueue('bob','','t',CAST(x'%s' AS TEXT))" % literal.hex()
+            try:
+                literal.decode()
+                self.assertTrue(value(self.db, sql), text)
+            except UnicodeDecodeError:
+                self.refused("data must be JSON text in UTF-8", sql)
+        self.db.execute("ROLLBACK")
+
+    def test_the_programs_that_the_documentation_shows_work(self):
+        with open(os.path.join(SOURCE, "docs", "sql.md"), encoding="utf-8") as document:
+            shown = dict(re.findall("```(\\w+)\n(.*?)```\n", document.read(), re.DOTALL))
+        script = shown["sql"].replace("/usr/lib/ackbox/ackbox", EXTENSION.removesuffix(".so"))
+        done = subprocess.run(["sqlite3", "-bail", self.file], input=script, capture_output=True, text=True)
+        self.assertEqual((done.stdout, done.stderr), ("1\n", ""))
+        self.db.execute("DROP TABLE orders")
+        environment = {**os.environ, "PYTHONPATH": os.path.join(SOURCE, "clients", "python")}
+        done = subprocess.run([sys.executable, "-c", shown["python"], self.file], env=environment, capture_output=True,
+                              text=True)
+        self.assertEqual((done.stdout, done.stderr), ("stored 2\n", ""))
+        self.assertEqual(self.counts(), (1, 2))
+
+    def test_a_frame_has_the_lines_defaults(self):
+        self.begin()
+        self.assertEqual(enqueue(self.db, {"peer": "bob", "type": "t"})["sequence"], 1)
+        self.assertEqual(value(self.db, "SELECT ackbox_enqueue('bob',NULL,'t',NULL) ->> 'sequence'"), 0)
+        self.assertEqual(self.db.execute("SELECT session,data FROM ackbox_messages ORDER BY row_id").fetchall(),
+                         [("default", ""), (None, "")])
+        self.db.execute("ROLLBACK")
+
+    def test_it_has_no_SQLite_of_its_own_and_gives_one_name_away(self):
+        symbols = subprocess.run(["nm", "-D", EXTENSION], check=True, capture_output=True, text=True).stdout.split("\n")
+        self.assertEqual([line.split()[-1] for line in symbols if "sqlite" in line.lower()], ["sqlite3_ackbox_init"])
+        self.assertEqual([line for line in symbols if re.search(r" [A-TV-Zi] ", line) and " sqlite3_ackbox_init" not in line], [])
+        libraries = subprocess.run(["ldd", EXTENSION], check=True, capture_output=True, text=True).stdout
+        self.assertEqual(re.findall(r"lib(?!c\.so|m\.so|pthread)[\w+-]+\.so", libraries), [])
+
+
+class RunningAgentTest(unittest.TestCase):
+    def test_a_running_agent_delivers_what_an_application_commits(self):
+        with tempfile.TemporaryDirectory() as folder, stage.Pair(PROGRAM, folder) as pair:
+            db = connect(pair.alice.file)
+            db.execute("CREATE TABLE orders(n INTEGER)")
+            for n in range(20):
+                db.execute("BEGIN IMMEDIATE")
+                db.execute("INSERT INTO orders VALUES(?)", (n,))
+                enqueue(db, {**FRAME, "data": {"n": n}})
+                db.execute("ROLLBACK" if n % 5 == 4 else "COMMIT")
+            client = ackbox.Client(pair.bob.url)
+            taken = []
+            for frame in client.receive():
+                taken.append(frame.data["n"])
+                frame.ack()
+                if taken[-1] == 18:
+                    break
+            client.close()
+            self.assertEqual(taken, [n for (n,) in db.execute("SELECT n FROM orders ORDER BY rowid")])
+            db.close()
+
+
+class FakeEvent:
+    def __init__(self, source, origin, session, sequence, message):
+        self.source, self.origin, self.session, self.sequence, self.id = source, origin, session, sequence, message
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
