@@ -51,7 +51,7 @@ void syncFile(const std::filesystem::path& path, int flags) {
 
 void makeLike(const std::filesystem::path& to, const std::filesystem::path& file) {
   const Descriptor made(to, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, Errc::cannotOpen);
-  // Asked for by its path: a descriptor on it, when closed, would take SQLite's locks away.
+  // Uses the path: closing a descriptor of the file would drop SQLite's locks.
   struct stat original {};
   constexpr mode_t kPermissions = 0777;
   if (stat(file.c_str(), &original) == 0) {
@@ -63,7 +63,7 @@ void copyPages(sqlite3* from, const std::filesystem::path& to, const OutboxOptio
                const std::function<void(std::uint64_t, std::uint64_t)>& progress) {
   const auto pageBytes = static_cast<std::uint64_t>(std::stoll(scalar(from, "PRAGMA page_size")));
   SQLite::Database target = openDatabase(to, options, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX);
-  // It is a copy until it is complete, and is synced then.
+  // No journal and no syncs, because an incomplete copy is worthless; it is synced when it is complete.
   execute(target.getHandle(), "PRAGMA journal_mode=OFF");
   execute(target.getHandle(), "PRAGMA synchronous=OFF");
   const std::unique_ptr<sqlite3_backup, int (*)(sqlite3_backup*)> backup(

@@ -14,9 +14,9 @@ namespace {
 // How long one checkpoint may hold up the writer while it waits for another writer or for a reader.
 constexpr int kPatienceMilliseconds = 20;
 constexpr int kMicrosecondsAWait = 1'000;
-// Where the WAL is this many times too long, readers are made to let go of it.
+// When the WAL is this many times too long, the checkpoint waits for readers so that the log can restart.
 constexpr std::uint32_t kRestartFactor = 4;
-// Between two attempts to make room that did not help.
+// The pause after an attempt to make room that did not help.
 constexpr std::chrono::seconds kRoomPause{1};
 
 }  // namespace
@@ -36,7 +36,7 @@ Checkpointer::~Checkpointer() {
 
 void Checkpointer::checkpointIfDue() noexcept {
   if (pages_ < checkpointPages_) {
-    // The log was begun anew.
+    // The log was restarted.
     duePages_ = checkpointPages_;
   }
   int mode = pages_ >= kRestartFactor * checkpointPages_ ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_FULL;
@@ -46,8 +46,8 @@ void Checkpointer::checkpointIfDue() noexcept {
     return;
   }
   incomplete_ = !checkpoint(mode, std::exchange(requested_, false) ? 0 : kPatienceMilliseconds);
-  // When it went well, the next write begins the log anew and the count starts from there. When a reader or a writer
-  // was in the way, look again a while later, not at each commit.
+  // After a complete checkpoint, the next write restarts the log and the count starts from there. When a reader or a
+  // writer blocked it, the next attempt comes some pages later, not at each commit.
   duePages_ = pages_ + std::max(checkpointPages_ / 4, 1U);
 }
 
@@ -60,7 +60,7 @@ bool Checkpointer::makeRoom(SteadyTime now) noexcept {
     return false;
   }
   roomDue_ = now + kRoomPause;
-  // A log that only begins anew would keep its blocks, which the file itself may need next time.
+  // A log that only restarts would keep its blocks, which the file itself may need next time.
   roomIsTried_ = checkpoint(SQLITE_CHECKPOINT_TRUNCATE, kPatienceMilliseconds);
   return roomIsTried_;
 }
@@ -91,8 +91,8 @@ int Checkpointer::onBusy(void* self, int count) {
     checkpointer.vfs_->xSleep(checkpointer.vfs_, kMicrosecondsAWait);
     return 1;
   }
-  // Giving up on the writer lock, SQLite would go on with a passive checkpoint, the very thing to avoid: it is
-  // interrupted before its first page instead.
+  // If SQLite gave up on the writer lock, it would continue with a passive checkpoint, which this class must prevent:
+  // so it is interrupted before its first page.
   sqlite3_interrupt(checkpointer.connection_);
   return 0;
 }

@@ -23,19 +23,19 @@ public:
 
   /// Outside a transaction. A checkpoint that cannot finish is benign and is tried again later.
   void checkpointIfDue() noexcept;
-  /// The next `checkpointIfDue` tries again what a reader or a writer was in the way of, without waiting for either,
-  /// and cuts the log's file.
+  /// Makes the next `checkpointIfDue` repeat a checkpoint that a reader or a writer blocked. It then waits for neither,
+  /// and truncates the log's file.
   void retry() noexcept;
-  /// The same, whether or not one is due.
+  /// The same, whether or not a checkpoint was blocked.
   void request() noexcept { requested_ = true; }
 
-  /// After a transaction that a full disk refused, outside any: folds the log in and gives its space back, so that the
-  /// same transaction may find room. Returns whether it did. After an attempt that did not help, no other is made for a
-  /// time: a disk that stays full is not written to by each commit.
+  /// Call it after a full disk refused a transaction, outside any other: checkpoints and truncates the log, so that the
+  /// same transaction may find room. Returns whether it did. After an attempt that did not help, makes none for a time,
+  /// so that not each commit writes to a full disk.
   bool makeRoom(SteadyTime now) noexcept;
-  /// Whether the disk failed to write or sync since this was asked last.
+  /// Whether the disk failed to write or sync since the last call.
   [[nodiscard]] bool takeFailure() noexcept { return std::exchange(failed_, false); }
-  /// The transaction that came after `makeRoom` was rolled back.
+  /// Call it when the transaction after `makeRoom` was rolled back.
   void roomDidNotHelp() noexcept { roomIsTried_ = false; }
 
 private:
@@ -44,20 +44,20 @@ private:
   bool checkpoint(int mode, int patience) noexcept;
 
   sqlite3* const connection_;
-  // Which waits, as a database of another clock waits by that.
+  // Used for waiting, because a VFS may have a clock of its own.
   sqlite3_vfs* const vfs_;
   const std::uint32_t checkpointPages_;
   const int busyTimeoutMilliseconds_;
   std::uint32_t pages_ = 0;
   // The size of the WAL at which the next attempt is made.
   std::uint32_t duePages_;
-  // The last attempt left pages in the log.
+  // Whether the last attempt left pages in the log.
   bool incomplete_ = false;
   bool requested_ = false;
   bool failed_ = false;
-  // For how many milliseconds the attempt under way waits.
+  // How many milliseconds the current attempt waits.
   int patience_ = 0;
-  // The next attempt to make room, unless a commit shows that the last one helped.
+  // The time of the next attempt to make room, unless a commit shows that the last one helped.
   SteadyTime roomDue_{};
   bool roomIsTried_ = false;
 };

@@ -21,7 +21,7 @@ namespace {
 constexpr int kSynchronousNormal = 1;
 constexpr int kSynchronousFull = 2;
 
-// Of a log that has reached its checkpoint.
+// The size of a log that is due for a checkpoint.
 std::int64_t logBytes(sqlite3* connection, const OutboxOptions& options) {
   constexpr std::int64_t kFrameHeaderBytes = 24;
   return options.checkpointPages * (std::stoll(scalar(connection, "PRAGMA page_size")) + kFrameHeaderBytes);
@@ -31,12 +31,12 @@ int openFlags(const OutboxOptions& options) {
   return SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (options.createSchema ? SQLITE_OPEN_CREATE : 0);
 }
 
-// SQLite would make it readable for everyone. Only where there is nothing yet: to open and close a file that SQLite has
-// open takes its locks away.
+// Creates the file, because SQLite would make it readable for everyone. Only if it does not exist: opening and closing
+// a file that SQLite has open drops SQLite's locks.
 void makeFile(const std::filesystem::path& file, std::uint32_t mode) {
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
   if (descriptor < 0) {
-    // It is there, or SQLite reports why it cannot be made.
+    // The file exists, or SQLite will report why it cannot be created.
     return;
   }
   // Whatever the process's mask says.
@@ -44,14 +44,14 @@ void makeFile(const std::filesystem::path& file, std::uint32_t mode) {
   close(descriptor);
 }
 
-// A file may come from anybody: what stands in it is data.
+// A file may come from anyone, so its schema must not run as code.
 void distrust(sqlite3* connection, const std::filesystem::path& file, bool isTrusted) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   if (isTrusted) {
     return;
   }
-  // The longest frame, twice, and what surrounds it.
+  // Twice the longest frame, and some overhead.
   constexpr int kBytesMax = 130 << 20U;
   constexpr int kDepthMax = 100;
   sqlite3_db_config(connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
@@ -65,7 +65,7 @@ void distrust(sqlite3* connection, const std::filesystem::path& file, bool isTru
   limitWork(connection, workOn((bytes == std::uintmax_t(-1) ? 0 : bytes) + (log == std::uintmax_t(-1) ? 0 : log)));
 }
 
-// SQLite opens whatever has a log's name, and would wait for ever for a writer of a FIFO.
+// SQLite opens anything that has a log's name, and would wait forever for a writer of a FIFO.
 void requireRegular(const std::filesystem::path& file) {
   std::error_code absent;
   const std::filesystem::path real = std::filesystem::weakly_canonical(file, absent);
@@ -79,8 +79,8 @@ void requireRegular(const std::filesystem::path& file) {
   }
 }
 
-// SQLite deletes a log beside a new file, or applies it: the file that it is of was moved away, as by a restore that
-// was killed on a file system without links. The logs first: another process makes the file before its log.
+// Refuses a log without its database, as a restore leaves that was killed on a file system without links: SQLite would
+// delete or apply the log. Looks at the logs first, because another process makes the file before its log.
 void refuseLoneLog(const std::filesystem::path& file) {
   std::error_code absent;
   const std::filesystem::path real = std::filesystem::weakly_canonical(file, absent);
@@ -103,7 +103,7 @@ void refuseLoneLog(const std::filesystem::path& file) {
   }
 }
 
-// A VFS of the user's does not say: then a file that is new counts as empty.
+// Not known for a user's VFS: a new file then counts as empty.
 bool isThere(const std::filesystem::path& file, const OutboxOptions& options) {
   struct stat found {};
   return !options.vfs.empty() || stat(file.c_str(), &found) == 0;
@@ -138,26 +138,26 @@ Connection::Connection(const std::filesystem::path& file, const OutboxOptions& o
   if (sqlite3_db_readonly(handle(), "main") == 1) {
     throw Error(Errc::databaseReadOnly, database_.getFilename());
   }
-  // Where this opening fails, a log that another process left is not folded in: what it holds may not be synced.
+  // If this opening fails, a log that another process left is not checkpointed: its content may not be synced.
   std::error_code absent;
   const std::uintmax_t logSize = std::filesystem::file_size(file.string() + kLogEnding, absent);
   setFoldsAtClose(absent || logSize == 0);
   inspect(handle());
   enterWalMode(options);
-  // Every connection that we open leaves checkpoints to the store: hazard of SQLite before 3.51.3, where a passive
-  // checkpoint may race another connection's commit.
+  // Every ackbox connection leaves checkpoints to the store: before SQLite 3.51.3, a passive checkpoint may race
+  // another connection's commit.
   execute(handle(), "PRAGMA wal_autocheckpoint=0");
-  // A log that a long reader made grow is cut when it begins anew. Twice what it normally reaches, so that in normal
-  // times it keeps its blocks.
+  // Truncates a log that has grown behind a long reader when it restarts. The limit is twice the normal size, so that a
+  // log normally keeps its blocks.
   execute(handle(), "PRAGMA journal_size_limit=" + std::to_string(2 * logBytes(handle(), options)));
-  // SQLite 3.40 (3.53 no longer) mends the wrong checksums of the log when a savepoint is undone in a transaction that
-  // has outgrown the cache: it and the commits after it are lost when the log is recovered. So none outgrows it.
+  // SQLite 3.40 (but not 3.53) leaves wrong checksums in the log when a savepoint is undone in a transaction that has
+  // outgrown the cache: recovery then loses that commit and those after it. So no transaction may spill.
   execute(handle(), "PRAGMA cache_spill=OFF");
   execute(handle(), "PRAGMA temp_store=MEMORY");
   execute(handle(), "PRAGMA secure_delete=OFF");
   execute(handle(), "PRAGMA foreign_keys=OFF");
   setFullSync(options.durability == Durability::powerCut);
-  // A look at the file, so that the log is open.
+  // Reads the file, so that the log is open.
   (void)scalar(handle(), "PRAGMA schema_version");
   logDifference_ = knownLogDifference();
   log_.emplace(
@@ -196,7 +196,7 @@ void Connection::mendLog() {
     const sqlite3_io_methods* const beneath = log_ ? log_->beneath() : nullptr;
     code = rewriteLog(log, beneath == nullptr ? *log->pMethods : *beneath, database);
   }
-  // Where this SQLite's index is not known, a log is taken as it is found, and doubted only after a failure of our own.
+  // If this SQLite's index format is not known, the log is doubted only after a failure of this connection.
   isDoubtful_ = code != SQLITE_OK && (failures_ != 0 || code != SQLITE_NOTFOUND);
   isLost_ = isDoubtful_ && (code == SQLITE_CORRUPT || code == SQLITE_NOTFOUND);
   if (isLost_) {
@@ -215,7 +215,7 @@ void Connection::enterWalMode(const OutboxOptions& options) {
     wasEmpty_ = wasThere_;
     execute(handle(), "PRAGMA auto_vacuum=INCREMENTAL");
   }
-  // SQLite does not call the busy handler where two processes convert a fresh file at once; so wait here.
+  // SQLite does not call the busy handler when two processes convert a new file at once, so this loop waits.
   for (std::chrono::milliseconds waited{0};; ++waited) {
     try {
       const std::string mode = scalar(handle(), "PRAGMA journal_mode=WAL");
@@ -241,8 +241,8 @@ void Connection::setFullSync(bool full) {
   if (wanted == synchronous_) {
     return;
   }
-  // The pragma acts when it is prepared, so a kept statement would do nothing on its second run; and inside a
-  // transaction it is ignored. Believe only what is read back.
+  // The pragma acts when it is prepared, so a kept statement would do nothing on its second run; inside a transaction
+  // it is ignored. So the value is read back.
   execute(handle(), full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
   if (scalar(handle(), "PRAGMA synchronous") != std::to_string(wanted)) {
     synchronous_ = 0;
@@ -264,7 +264,7 @@ std::string Connection::whyLogNotBatched() const {
 void Connection::doubtSync() noexcept {
   synchronous_ = 0;
   if (log_) {
-    // From now on SQLite's own settings hold.
+    // From now on SQLite's own settings apply.
     log_->syncCommits(true);
   }
 }

@@ -5,13 +5,13 @@
 
 namespace ackbox::sqlite {
 
-// What SQLite adds to a file's name for those that it makes beside it: the write-ahead log, the rollback journal, and
-// the log's index.
+// The suffixes of the files that SQLite makes beside a database: the write-ahead log, the rollback journal, and the
+// log's index.
 inline constexpr const char* kLogEnding = "-wal";
 inline constexpr const char* kJournalEnding = "-journal";
 inline constexpr const char* kLogIndexEnding = "-shm";
 
-/// Of files that SQLite would apply to whatever file has the name.
+/// Of the files that SQLite would apply to any database of the matching name.
 inline constexpr std::array kLogEndings = {kLogEnding, kJournalEnding};
 inline constexpr std::array kCompanionEndings = {kLogEnding, kJournalEnding, kLogIndexEnding};
 

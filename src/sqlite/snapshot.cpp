@@ -8,20 +8,20 @@
 namespace ackbox::sqlite {
 namespace {
 
-/// Of a file that cannot be asked, no instant that a file has.
+/// When the file was last written; if that is not known, an instant that no file has.
 std::filesystem::file_time_type writtenAt(const std::filesystem::path& file) {
   std::error_code unknown;
   return std::filesystem::last_write_time(file, unknown);
 }
 
-/// Whether there is a log with anything in it beside the file.
+/// Whether a nonempty log exists beside the file.
 bool hasLog(const std::filesystem::path& file) {
   std::error_code absent;
   const std::uintmax_t bytes = std::filesystem::file_size(file.string() + kLogEnding, absent);
   return !absent && bytes != 0;
 }
 
-// A path as an SQLite URI has it.
+// The SQLite URI of a path.
 std::string uriOf(const std::filesystem::path& file) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string uri = "file:";
@@ -39,11 +39,11 @@ std::string uriOf(const std::filesystem::path& file) {
 SQLite::Database openToRead(const std::filesystem::path& file, const OutboxOptions& options, bool& isImmutable) {
   SQLite::Database database = openDatabase(file, options, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX);
   try {
-    // A look at the file: where SQLite may make no log beside it, it cannot read.
+    // Reads the file: SQLite cannot read it where it may not make a log beside it.
     (void)scalar(database.getHandle(), "PRAGMA schema_version");
     return database;
   } catch (const Error& error) {
-    // Whether there is a log is known of the platform's files only: past one, an immutable file is an old one.
+    // With another VFS it is not known whether there is a log, without which an immutable file shows old content.
     if ((error.code() != Errc::databaseReadOnly && error.code() != Errc::cannotOpen) || !options.vfs.empty() ||
         hasLog(file)) {
       throw;
@@ -66,7 +66,7 @@ bool ReadConnection::isOutdated() const {
   return isImmutable_ && (hasLog(file_) || std::filesystem::last_write_time(file_) != writtenAt_);
 }
 
-// An empty log, which this connection may have made, goes with it: nothing is folded by that.
+// Deletes an empty log, which this connection may have made; that checkpoints nothing.
 ReadConnection::~ReadConnection() {
   std::error_code absent;
   const char* const log = sqlite3_filename_wal(sqlite3_db_filename(getHandle(), "main"));

@@ -11,11 +11,11 @@
 namespace ackbox::sqlite {
 
 /// A connection of its own for reading, so that no reader waits for the writer. Read-write, so that it can take part in
-/// the log's locks; `query_only` keeps it from writing. As the last to close a file it leaves that and its log as they
-/// were: the log may be one that a killed process left behind, or that may have a hole (`Connection::isLogDoubtful`).
+/// the log's locks; `query_only` keeps it from writing. If it is the last connection to close the file, it does not
+/// checkpoint the log, which may come from a killed process or have a hole (`Connection::isLogDoubtful`).
 ///
-/// Where nothing may be written, and nobody has left a log, it reads the file alone, as it stands: then it must be
-/// opened anew once it `isOutdated`.
+/// Where nothing may be written, and there is no log, it reads the file as immutable: it must then be opened again once
+/// it `isOutdated`.
 class ReadConnection {
 public:
   ReadConnection(const std::filesystem::path& file, const OutboxOptions& options);
@@ -24,8 +24,8 @@ public:
   ReadConnection& operator=(const ReadConnection&) = delete;
 
   [[nodiscard]] sqlite3* getHandle() const noexcept { return database_.getHandle(); }
-  /// Whether it reads the file alone, and somebody has changed it or left a log since. Throws
-  /// `std::filesystem::filesystem_error` when the file cannot be asked.
+  /// Whether it reads the file as immutable, and the file was changed or a log was made since. Throws
+  /// `std::filesystem::filesystem_error` when the file cannot be examined.
   [[nodiscard]] bool isOutdated() const;
 
 private:

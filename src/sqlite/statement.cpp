@@ -16,7 +16,7 @@ Errc errcOf(int extendedCode) noexcept {
   switch (extendedCode & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-    // So long was the way into the log's shared memory barred.
+    // The log's shared memory was locked for too long.
     case SQLITE_PROTOCOL:
       return Errc::databaseBusy;
     case SQLITE_READONLY:
@@ -41,7 +41,7 @@ Errc errcOf(int extendedCode) noexcept {
 
 namespace {
 
-// The table whose AUTOINCREMENT has given its last number away, which SQLite calls a full disk; empty: none has.
+// The table with an AUTOINCREMENT that is exhausted, which SQLite reports as a full disk; empty if no table is.
 std::string tableWithoutNumbers(sqlite3* connection) {
   sqlite3_stmt* statement = nullptr;
   std::string name;
@@ -58,7 +58,7 @@ std::string tableWithoutNumbers(sqlite3* connection) {
 
 void throwSqlite(sqlite3* connection, std::string_view doing) {
   const int code = sqlite3_extended_errcode(connection);
-  // What was being done helps where the code names no cause; elsewhere SQL would only hide the cause.
+  // Names the statement only where the code names no cause; elsewhere SQL would hide the cause.
   std::string what = errcOf(code) == Errc::databaseError ? std::string(doing) + ": " : std::string();
   what += std::string(sqlite3_errmsg(connection)) + " (SQLite code " + std::to_string(code) + ")";
   if (code == SQLITE_FULL) {

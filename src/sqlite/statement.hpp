@@ -23,16 +23,16 @@ namespace ackbox::sqlite {
 /// Throws `Error` for the connection's last failure; `doing` is the statement's text or the step's name.
 [[noreturn]] void throwSqlite(sqlite3* connection, std::string_view doing);
 
-/// Puts `prefix` in the place of each `#`: statements are written once, for every table prefix.
+/// Replaces each `#` by `prefix`: statements are written once, for every table prefix.
 [[nodiscard]] std::string expand(std::string_view sql, std::string_view prefix);
 
-/// `item` so many times, with commas between: for statements of several rows or values.
+/// `item` repeated `count` times, separated by commas: for statements of several rows or values.
 [[nodiscard]] std::string repeated(std::string_view item, std::size_t count);
 
 /// Runs statements without parameters and results.
 void execute(sqlite3* connection, const std::string& sql);
 
-/// Milliseconds since 1970, as columns carry instants.
+/// Milliseconds since 1970, the form in which columns store instants.
 [[nodiscard]] inline std::int64_t millis(WallTime instant) noexcept {
   return instant.time_since_epoch().count();
 }
@@ -50,7 +50,7 @@ struct NullIfEmpty {
   std::string_view text;
 };
 
-/// A kept prepared statement. Must end before its connection.
+/// A prepared statement that is kept for reuse. Must be destroyed before its connection.
 class Statement {
 public:
   Statement(sqlite3* connection, std::string_view sql, std::string_view prefix);
@@ -63,8 +63,8 @@ private:
   sqlite3_stmt* handle_ = nullptr;
 };
 
-/// One execution of a statement: binds `values` to ?1, ?2, … and resets the statement at its end. Bound text must live
-/// as long.
+/// One execution of a statement: binds `values` to ?1, ?2, … and resets the statement at its end. Bound text must
+/// outlive the query.
 class Query {
 public:
   template <typename... Values>

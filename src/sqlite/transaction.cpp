@@ -9,7 +9,7 @@
 namespace ackbox::sqlite {
 namespace {
 
-// What SQLite may undo a whole transaction for without a ROLLBACK.
+// The errors for which SQLite may roll back a whole transaction by itself.
 std::optional<Errc> failureOf(int extendedCode) noexcept {
   switch (extendedCode & 0xff) {
     case SQLITE_FULL:
@@ -38,7 +38,7 @@ std::optional<Errc> failureOf(const std::exception_ptr& thrown) noexcept {
   } catch (const std::bad_alloc&) {
     return Errc::outOfMemory;
   } catch (...) {
-    // It says nothing of SQLite.
+    // The exception does not come from SQLite.
   }
   return std::nullopt;
 }
@@ -64,7 +64,7 @@ Transaction::~Transaction() {
 }
 
 bool Transaction::begin(bool fullSync) {
-  // One that could not even be rolled back, for want of memory.
+  // The last transaction could not be rolled back for lack of memory.
   if (sqlite3_get_autocommit(connection_.handle()) == 0) {
     Query(rollback_).run();
   }
@@ -93,7 +93,7 @@ void Transaction::commit() {
     Query(commit_).run();
   } catch (const Error& error) {
     if (error.code() == Errc::ioError) {
-      // It may have been the sync.
+      // The sync may have failed.
       connection_.doubtLog();
     }
     throw;
@@ -108,8 +108,8 @@ void Transaction::rollback() noexcept {
     try {
       Query(rollback_).run();
     } catch (...) {
-      // An I/O error leaves nothing to undo. Where memory is short, even for the error's text, the next transaction
-      // begins with the rollback.
+      // After an I/O error there is nothing to undo. If there was no memory, even for the error's text, the next
+      // transaction begins with the rollback.
     }
   }
 }
@@ -138,8 +138,8 @@ bool Transaction::lost() const noexcept {
   return lost_ || (open_ && sqlite3_get_autocommit(connection_.handle()) != 0);
 }
 
-// SQLite's hooks do not get the reason. The exception has it, or else the connection's latest error; where a later
-// statement of that code has replaced that, the transaction counts as ended by the code.
+// SQLite's hooks do not get the reason. The exception has it, or else the connection's latest error; if a later
+// statement of the foreign code replaced that error, the transaction counts as ended by that code.
 Errc Transaction::whyLost(const std::exception_ptr& thrown) const noexcept {
   const std::optional<Errc> said = failureOf(thrown);
   return said ? *said
@@ -161,7 +161,7 @@ int Transaction::onCommit(void* self) {
 
 void Transaction::onRollback(void* self) {
   auto& transaction = *static_cast<Transaction*>(self);
-  // Even a handler that begins a new transaction afterwards does not hide it.
+  // Stays set even if the handler begins a new transaction afterwards.
   transaction.lost_ = transaction.lost_ || transaction.guarded_;
 }
 

@@ -18,7 +18,7 @@ public:
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  /// BEGIN IMMEDIATE. Returns whether another connection has committed since the last one began.
+  /// BEGIN IMMEDIATE. Returns whether another connection has committed since the last `begin`.
   bool begin(bool fullSync);
   void commit();
   void rollback() noexcept;
@@ -30,13 +30,13 @@ public:
 
   void guard(bool on) noexcept;
   [[nodiscard]] bool lost() const noexcept;
-  /// Why a lost one ended: `handlerEndedTransaction`, or what SQLite undid it for by itself. Asked right after the
-  /// foreign code, of which `thrown` is the exception, or null.
+  /// Why a lost transaction ended: `handlerEndedTransaction`, or the error for which SQLite rolled it back by itself.
+  /// Call it right after the foreign code; `thrown` is that code's exception, or null.
   [[nodiscard]] Errc whyLost(const std::exception_ptr& thrown) const noexcept;
 
   /// Changes whenever another connection commits; as of the last `begin`.
   [[nodiscard]] std::int64_t seenVersion() const noexcept { return seenVersion_; }
-  /// The next `begin` says that others have committed.
+  /// Makes the next `begin` return that other connections have committed.
   void doubtVersion() noexcept { isDoubtful_ = true; }
 
 private:

@@ -7,7 +7,7 @@ namespace ackbox::sqlite {
 namespace {
 
 constexpr const char* kIncremental = "2";
-// What a queue frees it fills again: a quarter of the file, and 4 MB, stay.
+// A queue reuses the pages that it frees: a quarter of the file, and 4 MB, are kept free.
 constexpr std::size_t kKeptShare = 4;
 constexpr std::size_t kKeptPages = 1'024;
 // About a millisecond of the write lock.
@@ -26,7 +26,7 @@ std::size_t Vacuum::release(std::size_t pages) {
     return 0;
   }
   const std::size_t before = freePages();
-  // An argument of 0 would mean all of them.
+  // An argument of 0 would mean all free pages.
   execute(connection_, "PRAGMA incremental_vacuum(" + std::to_string(pages) + ")");
   return before - std::min(before, freePages());
 }

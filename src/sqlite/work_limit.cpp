@@ -13,8 +13,8 @@ using std::chrono::nanoseconds;
 constexpr milliseconds kLeast = std::chrono::seconds(5);
 constexpr milliseconds kEachMegabyte = std::chrono::seconds(1);
 
-// Between looks at the clock. One step of SQLite's machine is at most one call of a function of its own, the longest of
-// which take a second with the limit of lengths that such a connection has.
+// Virtual machine steps between two looks at the clock. One step is at most one call of a built-in function, which
+// takes a second at most under the length limit of such a connection.
 constexpr int kStepsBetweenLooks = 50;
 
 struct Work {
@@ -47,8 +47,8 @@ milliseconds workOn(std::uintmax_t fileBytes) noexcept {
 void limitWork(sqlite3* connection, milliseconds most) {
   auto work = std::make_unique<Work>(Work{most, processorTime()});
   Work* const known = work.release();
-  // A function that nobody calls: it ends with its connection, and the work with it. SQLite destroys it at once where
-  // it cannot be made.
+  // A function that is never called: when its connection closes, SQLite calls `destroy` for `known`. If the function
+  // cannot be made, SQLite does so at once.
   const int made = sqlite3_create_function_v2(connection, "ackbox_work_limit", 0, SQLITE_UTF8 | SQLITE_DIRECTONLY,
                                               known, &nothing, nullptr, nullptr, &destroy);
   if (made != SQLITE_OK) {

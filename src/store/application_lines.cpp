@@ -10,7 +10,7 @@
 namespace ackbox::store {
 namespace {
 
-// Lines and their parts are kept apart by control characters.
+// Replaces control characters, because they separate lines and parts.
 std::string plain(std::string_view text) {
   std::string kept(text);
   std::ranges::replace_if(
@@ -22,7 +22,7 @@ std::string millisecondsText(WallTime instant) {
   return std::to_string(instant.time_since_epoch().count());
 }
 
-/// Up to the next tab, which goes with it.
+/// Takes the text up to the next tab, and removes the tab too.
 std::string_view takePart(std::string_view& line) {
   const std::string_view part = line.substr(0, line.find('\t'));
   line.remove_prefix(std::min(line.size(), part.size() + 1));

@@ -9,14 +9,14 @@
 
 namespace ackbox::store {
 
-/// Applications as a store keeps them: a line each, of types, the milliseconds of `awaySince` or 0, and the cause,
-/// apart by tabs. Of one with a `silent` consumer its frames, the milliseconds of `since`, and its name follow.
+/// Applications as a store keeps them, one per line: types, the milliseconds of `awaySince` or 0, and the cause,
+/// separated by tabs. With a `silent` consumer, its frames, the milliseconds of `since`, and its name follow.
 [[nodiscard]] std::string applicationLines(std::span<const Application> applications);
 
-/// The same, read; a line that is not of this form, and what follows it, is passed over.
+/// Parses the text of `applicationLines`; stops at the first line that is not of this form.
 [[nodiscard]] std::vector<Application> readApplicationLines(std::string_view lines);
 
-/// The application that frames of this type are for; null: none is known.
+/// The application for frames of this type; null if none is known.
 [[nodiscard]] const Application* applicationOf(std::span<const Application> applications, std::string_view type);
 
 }  // namespace ackbox::store

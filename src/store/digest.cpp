@@ -49,12 +49,12 @@ std::uint64_t digestOf(std::string_view type, std::string_view data) noexcept {
   return murmur(data, murmur(type, 0));
 }
 
-// Each step is a bijection of either word: a change within one word is always seen. A quarter of what `murmur` costs.
+// Each step is a bijection of either word, so a change within one word is always detected. Costs a quarter of `murmur`.
 RowDigest& RowDigest::add(std::string_view text) noexcept {
   constexpr std::size_t kWord = 8;
   constexpr std::size_t kTurn = 4 * kWord;
   std::uint64_t hash = mixed(hash_, text.size());
-  // It overlaps the word before it.
+  // The last word overlaps the one before it.
   const std::string_view last = text.substr(text.size() - std::min(text.size(), kWord));
   for (; text.size() >= kTurn; text.remove_prefix(kTurn)) {
     hash = mixed(hash, word(text, kWord), word(text.substr(kWord), kWord));

@@ -5,8 +5,8 @@
 
 namespace ackbox::store {
 
-/// What an exception of a store, or of an application's statement on its connection, means as an error code: `Error`,
-/// `SQLite::Exception`, `bad_alloc`, anything else.
+/// The error code for an exception of a store, or of an application's statement on its connection: `Error`,
+/// `SQLite::Exception`, `bad_alloc`, or any other.
 [[nodiscard]] std::error_code errorOf(const std::exception_ptr& failure) noexcept;
 
 }  // namespace ackbox::store

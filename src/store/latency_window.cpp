@@ -39,7 +39,7 @@ std::int64_t minuteOf(SteadyTime instant) noexcept {
 }  // namespace
 
 void LatencyHistogram::record(std::chrono::milliseconds duration) noexcept {
-  // A calendar that was set back between enqueue and ACK makes it negative.
+  // The duration is negative if the clock was set back between enqueue and ACK.
   const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0));
   ++counts_[bucketOf(std::min(value, kLongest))];
 }

@@ -12,14 +12,14 @@
 
 namespace ackbox::store {
 
-/// Durations counted in buckets that are exact below 16 ms and grow with the value above: 8 to each doubling, so that
-/// what is read back is at most 6.25 % off. Durations beyond 17 years count as 17 years.
+/// Durations counted in buckets that are exact below 16 ms and grow with the value above: 8 to each doubling, so that a
+/// quantile is at most 6.25 % off. Durations beyond 17 years count as 17 years.
 class LatencyHistogram {
 public:
   void record(std::chrono::milliseconds duration) noexcept;
   LatencyHistogram& operator+=(const LatencyHistogram& other) noexcept;
   [[nodiscard]] std::uint64_t count() const noexcept;
-  /// The duration that the share `share` (above 0, at most 1) of the recorded ones does not exceed; 0 when empty.
+  /// The duration that the fraction `share` (above 0, at most 1) of the recorded ones does not exceed; 0 when empty.
   [[nodiscard]] std::chrono::milliseconds quantile(double share) const noexcept;
 
 private:
@@ -35,7 +35,7 @@ public:
   static constexpr std::chrono::minutes kLength{5};
 
   void record(std::span<const std::chrono::milliseconds> latencies, SteadyTime now);
-  /// Sets the quantiles of `stats` to those of the last minutes; leaves all else as it is.
+  /// Sets the quantiles of `stats` to those of the last minutes, and no other field.
   void describe(LatencyStats& stats, SteadyTime now) const;
 
 private:

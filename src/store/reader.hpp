@@ -23,13 +23,13 @@
 
 namespace ackbox::store {
 
-/// A peer's status, with the key by which a run knows it.
+/// A peer's status, with the peer's key in a run.
 struct KeyedStatus {
   delivery::PeerKey key = 0;
   PeerStatus status;
 };
 
-/// The whole of a message, for an export.
+/// All fields of a message, for an export.
 struct StoredMessage {
   MessageInfo info;
   std::optional<WallTime> expiresAt;
@@ -39,7 +39,7 @@ struct StoredMessage {
   std::string traceparent;
   std::string correlationId;
   std::string data;
-  /// It, or its session, is not what was written.
+  /// The row of the message, or of its session, is not what was written.
   bool isDamaged = false;
 };
 
@@ -49,7 +49,7 @@ struct StoredPage {
   std::int64_t next = 0;
 };
 
-/// Reads a store beside its writer, which it never waits for. Each call reads one instant.
+/// Reads a store beside its writer, and never waits for the writer. Each call reads one snapshot.
 ///
 /// Throws `Error`. Thread-safety: all members may be called from any thread.
 class Reader {
@@ -59,8 +59,8 @@ public:
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  /// Whether it reads a file that nobody could change when it was opened, and somebody has changed since: it must be
-  /// opened anew. Throws what asking the file system does.
+  /// Whether the file was opened as immutable and has been changed since: the reader must then be opened again. Throws
+  /// as the file system functions do.
   [[nodiscard]] virtual bool isOutdated() const = 0;
   [[nodiscard]] virtual Stats stats() const = 0;
   [[nodiscard]] virtual std::vector<PeerStats> peerStats() const = 0;
@@ -84,11 +84,11 @@ public:
   [[nodiscard]] virtual std::vector<InboundSenderStats> inboundSenders(std::size_t limit) const = 0;
   [[nodiscard]] virtual std::vector<InboundOriginStats> inboundOrigins(std::string_view source,
                                                                        std::size_t limit) const = 0;
-  /// The reasons that the file knows; the sentence is the caller's to write.
+  /// The reasons that the file shows; the caller adds the sentence.
   [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) const = 0;
   [[nodiscard]] virtual InboxPage inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const = 0;
   [[nodiscard]] virtual UnattendedFrames unattendedFrames() const = 0;
-  /// What `Inbox::noteApplications` of the first live owner that has any keeps.
+  /// The applications that the first live owner with any has noted by `Inbox::noteApplications`.
   [[nodiscard]] virtual std::vector<Application> applications() const = 0;
   [[nodiscard]] virtual std::optional<InboxInfo> findInbox(std::string_view source,
                                                            std::string_view messageId) const = 0;

@@ -14,20 +14,20 @@
 #include "delivery/types.hpp"
 #include "reception/types.hpp"
 
-// The values that go through the seam: what any store is asked and answers.
+// The values that the interface of a store takes and returns.
 
 namespace ackbox::store {
 
-/// How the disk has synced for an open store.
+/// The state of an open store's syncs.
 struct SyncHealth {
-  /// How often a write or a sync failed, so that what was synced before may be missing.
+  /// How many times a write or a sync failed, so that data synced before may be missing.
   std::uint32_t failures = 0;
-  /// It still may: durable transactions are refused until what is committed has been written again.
+  /// It may still be missing: durable transactions are refused until the committed data has been written again.
   bool isDoubtful = false;
-  /// Processes that open the file meanwhile do not see that: they take the log for whole.
+  /// Processes that open the file meanwhile do not see this: they take the log for intact.
   bool isHidden = false;
 
-  /// The same as one number, which threads can exchange.
+  /// The same as one number, so that it can be atomic.
   [[nodiscard]] std::uint64_t word() const noexcept {
     return std::uint64_t{failures} << 2U | (isHidden ? 2U : 0U) | (isDoubtful ? 1U : 0U);
   }
@@ -36,7 +36,7 @@ struct SyncHealth {
   }
 };
 
-/// What is logged, and noted in the file, of what an opening found.
+/// Findings of an opening, which are logged and noted in the file.
 inline constexpr std::string_view kLogCutShort = "log-cut-short";
 inline constexpr std::string_view kFileWasEmpty = "file-was-empty";
 inline constexpr std::string_view kFileWasEmptyText =
@@ -49,13 +49,13 @@ inline constexpr std::string_view kFileMadeAnewText =
     "a "
     "new outbox was made; if nobody took it away on purpose, look for the file, or restore a backup (docs/restore.md)";
 
-/// What was found when the file was opened, and may mean that something is lost.
+/// Findings of the opening that may mean data loss.
 struct OpeningLook {
   /// See `whatLogLeftOut`.
   std::string leftOut = {};
-  /// It was empty, although it has been an outbox: the owners file is beside it.
+  /// The file was empty, although it has been an outbox: its owners file exists.
   bool wasEmptied = false;
-  /// It was not there, or had no tables, although an outbox of its name has been in use: the same.
+  /// The file did not exist, or had no tables, although an outbox of its name has been in use: its owners file exists.
   bool wasMadeAnew = false;
 };
 
@@ -65,25 +65,25 @@ struct PeerRow {
   std::string url;
   std::string agent;
   std::uint32_t maxRequests = 0;
-  /// Its own store as the file knows it: identity, and how often it was opened.
+  /// The peer's own store as the file knows it: its identity, and how often it was opened.
   std::string store = {};
   std::uint64_t storeEpoch = 0;
 };
 
-/// The whole of a claimed row, for the sender.
+/// A claimed row with all its fields, for the sender.
 struct ClaimedMessage {
   delivery::SessionKey session = 0;
   delivery::MessageKey key = 0;
   OutboundFrame frame;
 };
 
-/// The answer to a claim: what the machine decides on, and what the sender carries.
+/// The answer to a claim: the facts for the machine, and the messages for the sender.
 struct ClaimReply {
   std::vector<delivery::SessionClaimed> sessions;
   std::vector<ClaimedMessage> messages;
-  /// Of the messages, as `wireBytes` counts.
+  /// The size of the messages by `wireBytes`.
   std::uint64_t bytes = 0;
-  /// The next one would have been too much: nothing behind it was looked at.
+  /// The next message would have exceeded the limit; later ones were not looked at.
   bool isFull = false;
 };
 
@@ -95,15 +95,15 @@ struct NewRows {
   bool more = false;
   /// The holds, when they have changed since they were last taken.
   std::optional<delivery::HoldSnapshot> holds = {};
-  /// With these rows, all that were put back up to this number of recalls are known; nothing: that is as before.
+  /// With these rows, all rows that were put back up to this recall are known; nothing: no change.
   std::optional<std::int64_t> recalls = {};
-  /// Sessions that are missing or not what was written: nothing of them is sent.
+  /// Sessions that are missing or not what was written: their messages are not sent.
   std::vector<delivery::SessionKey> damaged = {};
 
   [[nodiscard]] bool empty() const noexcept { return rows.empty() && !more && !holds && !recalls; }
 };
 
-/// What identifies a message in the events; from a settlement that was applied.
+/// The identity of a message in the events; from an applied settlement.
 struct SettledMessage {
   delivery::MessageKey key = 0;
   delivery::SessionKey session = 0;
@@ -111,7 +111,7 @@ struct SettledMessage {
   std::uint64_t sequence = 0;
 };
 
-/// A pending message that was taken away for another one.
+/// A pending message that another one has superseded.
 struct SupersededMessage {
   SettledMessage message;
   std::string peer;
@@ -120,21 +120,21 @@ struct SupersededMessage {
   std::uint64_t bySequence = 0;
 };
 
-/// What a full queue is measured by: live messages and their bytes of data.
+/// The fill level of the queue: live messages and their bytes of data.
 struct Fill {
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;
 };
 
-/// What a health check looks at, as of a transaction.
+/// The figures for a health check, as of a transaction.
 struct Vitals {
   std::uint64_t live = 0;
   std::uint64_t failed = 0;
-  /// When the oldest live row was enqueued; nothing if no row is live, or if nobody has looked that far yet.
+  /// When the oldest live row was enqueued; nothing if no row is live, or if no search has reached it yet.
   std::optional<WallTime> oldestAt;
 };
 
-/// What identifies an inbound frame.
+/// The identity of an inbound frame.
 struct InboundIdentity {
   std::string_view source;
   std::string_view id;
@@ -145,20 +145,20 @@ struct InboundIdentity {
   std::uint64_t sequence = 0;
   std::uint64_t previousSequence = 0;
   std::optional<WallTime> expiresAt;
-  /// Of its enqueue, which a redrive moves forward: outside sessions it distinguishes a redriven frame from a
+  /// When the frame was enqueued. A redrive makes it later: outside sessions it distinguishes a redriven frame from a
   /// repetition.
   std::optional<WallTime> time;
-  /// Of its type and data, see `digestOf`.
+  /// The digest of the type and data, see `digestOf`.
   std::uint64_t digest = 0;
 };
 
 using reception::Admission;
 using reception::AdmissionReply;
 
-/// How far `InboundMarks::forgetSender` has come: a table, and in it the key of the row looked at last, or one between
-/// that and the next. The other members are empty.
+/// The position of `InboundMarks::forgetSender`: a table, and the key of the last row looked at, or a key between that
+/// and the next row. The members that the table does not need are empty.
 struct ForgetPlace {
-  /// In this order.
+  /// In the order in which the tables are processed.
   enum class Table : std::uint8_t { sessions, origins, results, marks, none };
 
   Table table = Table::sessions;
@@ -173,11 +173,11 @@ struct ForgetPlace {
 
 /// How long the mark of a frame without a sequence is kept.
 struct MarkLife {
-  /// At least; an expiry of the frame may ask for more.
+  /// The minimum; the frame's expiry may extend it.
   std::chrono::milliseconds least;
-  /// At most, whatever expiry the frame claims.
+  /// The maximum, regardless of the frame's expiry.
   std::chrono::milliseconds most;
-  /// After which a sender's store that another has taken the place of is closed; 0: never.
+  /// The silence after which a sender's store that another store has replaced is closed; 0: never.
   std::chrono::milliseconds silence{0};
 };
 
@@ -188,14 +188,14 @@ struct AckedById {
   std::string session;
 };
 
-/// What became of an ACK event: a later outcome that a peer sent for a message.
+/// The result of applying an ACK event, which carries a later outcome for a message.
 struct AckEventOutcome {
   enum class Kind : std::uint8_t {
     /// The message is acknowledged or given up; `message` names it.
     settled,
     /// Deferred, and to be sent again; `message` names it.
     recalled,
-    /// Unknown, settled already, or in no state for such an outcome: benign.
+    /// The message is unknown, settled already, or in no state for such an outcome: benign.
     ignored,
     /// The message was addressed to another peer: nothing changed.
     refused,
@@ -206,16 +206,16 @@ struct AckEventOutcome {
   std::string session;
 };
 
-/// Which dead letters to look at next, and which of those to change.
+/// The dead letters to look at next, and a filter for those to change.
 struct DeadLetterSlice {
   DeadLetterFilter filter;
-  /// Above this key.
+  /// Only dead letters above this key.
   delivery::MessageKey after = 0;
-  /// Up to this key; 0: the highest there is.
+  /// Only dead letters up to this key; 0: the highest existing key.
   delivery::MessageKey until = 0;
 };
 
-/// What came of one slice.
+/// The result of one slice.
 struct SliceReport {
   std::uint64_t changed = 0;
   /// The slice that follows.
@@ -224,43 +224,43 @@ struct SliceReport {
   bool more = false;
 };
 
-/// A change by hand, with what its event needs.
+/// An operator's change, with the facts for its event.
 struct HandChange {
   ChangeReceipt receipt;
   SettledMessage message;
   std::string peer;
   std::string session;
-  /// As it was stored.
+  /// The reason as stored.
   std::string reason;
   std::string lastError;
 };
 
-/// A row of the inbox, by its key, which says nothing of when it was committed.
+/// The key of a row of the inbox. The order of keys need not be that of commits.
 using InboxKey = std::int64_t;
 
-/// How far a look at the inbox has come. Only its store can read it: the order of keys need not be that of commits.
+/// A position in the order of commits to the inbox, which only its store can interpret.
 struct InboxCursor {
-  /// Empty: at the beginning.
+  /// Empty at the beginning.
   std::string place = {};
 };
 
-/// What a runner keeps in memory of a waiting row.
+/// The facts of a waiting row that a runner keeps in memory.
 struct InboxPlace {
   InboxKey key = 0;
-  /// Rows of one queue run one after the other, as they were accepted. A frame outside any session has a queue of its
-  /// own.
+  /// Rows of one queue run one after the other, in the order of acceptance. A frame outside any session has its own
+  /// queue.
   std::string queue;
   std::string type = {};
-  /// Whose turns it shares.
+  /// The sender, with which the row shares its turns.
   std::string source = {};
   /// Empty outside any session.
   std::string session = {};
   WallTime acceptedAt = {};
 };
 
-/// What a look at the inbox found, and where the next one goes on.
+/// The result of a look at the inbox, and the position for the next one.
 struct NewInboxRows {
-  /// Those of a queue in the order in which they were accepted.
+  /// The rows of each queue are in the order of acceptance.
   std::vector<InboxPlace> rows = {};
   InboxCursor next = {};
 };
@@ -268,37 +268,37 @@ struct NewInboxRows {
 /// A claimed row.
 struct InboxRow {
   InboxKey key = 0;
-  /// The number of this claim: what guards its completion.
+  /// The number of this claim, which guards its completion.
   std::uint32_t starts = 0;
   /// Charged runs so far.
   std::uint32_t retryCount = 0;
-  /// Its handler deferred it; otherwise it waits behind such a frame and its handler has not seen it.
+  /// Its handler deferred the frame; otherwise the frame waits behind a deferred one, and its handler has not seen it.
   bool deferred = false;
   WallTime acceptedAt;
-  /// It is not what was accepted: no handler is given it.
+  /// The row is not what was accepted: it is not given to a handler.
   bool isDamaged = false;
   InboundFrame frame;
 };
 
-/// A change by hand of a row of the inbox. `row` is that of a change that is done.
+/// An operator's change of a row of the inbox. `row` is set if the change was made.
 struct InboxChange {
   InboxReceipt receipt;
   InboxRow row;
 };
 
-/// A claim of a row of the inbox, as the end of its run names it.
+/// Identifies a claim of a row of the inbox.
 struct InboxStart {
   InboxKey key = 0;
   std::uint32_t starts = 0;
 };
 
-/// The final outcome of a claimed row. Both outlive the call.
+/// The final outcome of a claimed row. Both objects must outlive the call.
 struct InboxEnding {
   const InboxRow* row = nullptr;
   const FrameResult* result = nullptr;
 };
 
-/// A claimed row whose run failed, and is charged. The text outlives the call.
+/// A claimed row after a failed run, which is charged. The text must outlive the call.
 struct InboxRetry {
   InboxKey key = 0;
   WallTime dueAt;

@@ -15,8 +15,8 @@ namespace {
 // More would hold the write lock for longer without saving a measurable part of an fsync.
 constexpr std::size_t kGroupJobsMax = 1'024;
 
-// In a row without a new job: then the others have something else to do. A small part of an fsync; four times as many
-// gathered no more.
+// Yields in a row without a new job, after which no further job is expected. They take a small part of an fsync; four
+// times as many gathered no more jobs.
 constexpr std::size_t kIdleYieldsMax = 16;
 
 struct CommitCounters {
@@ -30,7 +30,7 @@ void countOne(std::atomic<std::uint64_t>& counter) noexcept {
   counter.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Once, and destroyed by its end.
+// Calls the function once, and destroys it.
 void call(Writer::AfterRelease& afterRelease) {
   if (const Writer::AfterRelease taken = std::exchange(afterRelease, nullptr)) {
     taken();
@@ -74,7 +74,7 @@ bool Writer::help() {
   if (!post_) {
     return false;
   }
-  // Inside its own commit it would wait for itself.
+  // A thread inside its own commit would wait for itself.
   if (runner_.load() != std::this_thread::get_id()) {
     const MutexLock lock(mutex_);
     while (committing_) {
@@ -97,7 +97,7 @@ void Writer::submit(Job& job) noexcept {
       (first ? head_ : tail_->next_) = &job;
       tail_ = &job;
       ++queued_;
-      // The end of a commit that is under way does it otherwise.
+      // During a commit, its end wakes the runner.
       if (first && !committing_) {
         wakeRunner();
       }
@@ -132,7 +132,7 @@ void Writer::endCommit(AfterRelease afterRelease) noexcept {
     if (head_ != nullptr) {
       wakeRunner();
     }
-    // Those who wait for the end of every commit.
+    // Threads in `close` or `help` wait for the end of a commit.
     if (closed_ || post_) {
       wake_.notifyAll();
     }
@@ -150,7 +150,7 @@ bool Writer::runOnce() {
     first = takeGroup();
     committing_ = true;
   }
-  // Up to the end of that call, with which the last owner of this writer may go.
+  // Stays set during the `AfterRelease` call, which may release the last owner of this writer.
   const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
   commitQueued(first);
   runner_ = outer;
@@ -204,8 +204,8 @@ void Writer::loop() noexcept {
   }
 }
 
-// Threads whose jobs were just done bring their next ones as soon as they get a processor. Not waited for, a crowd
-// falls into two halves that take turns, and each fsync serves one of them.
+// Threads that waited for the last group submit their next jobs as soon as they get a processor. Without waiting for
+// them, many threads split into two halves that take turns, and each fsync serves only one half.
 void Writer::gather() noexcept {
   if (returning_ < 2 || queued_ == 0) {
     return;
@@ -239,9 +239,9 @@ Job* Writer::takeGroup() noexcept {
   return first;
 }
 
-// False, with nothing done, only where another's lock is not to be waited for.
+// Returns false, with nothing done, only if another connection holds the lock and `whenLocked` is `leave`.
 bool Writer::commitGroup(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept {
-  // A job's `done` may run a group of its own where there is no thread.
+  // Without a thread of the writer, a job's `done` may run a further group.
   const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
   const bool finished = commitAndFinish(first, whenLocked, afterRelease);
   runner_ = outer;
@@ -258,7 +258,7 @@ bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& af
     return true;
   }
   const bool single = first->next_ == nullptr;
-  // One of them is to blame: each on its own, so that it fails alone.
+  // One of the jobs caused the failure: runs each in its own transaction, so that it fails alone.
   while (first != nullptr) {
     Job* const next = std::exchange(first->next_, nullptr);
     std::error_code alone = single ? failure : tryCommit(first, WhenLocked::wait);
@@ -274,8 +274,8 @@ bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& af
   return true;
 }
 
-// One transaction with all the jobs from `first` on; rolled back when anything in it fails. Where the disk is full, the
-// log may be what fills it.
+// Runs one transaction with all jobs from `first` on, and rolls it back if anything fails. If the disk is full, the log
+// may be the cause.
 std::error_code Writer::tryCommit(Job* first, WhenLocked whenLocked) noexcept {
   const std::error_code failure = commitOnce(first, whenLocked);
   return failure == Errc::diskFull && store_.makeRoom() ? commitOnce(first, whenLocked) : failure;

@@ -9,8 +9,8 @@
 namespace ackbox::sqlite {
 namespace {
 
-// The first of the locks that connections share is the writer's.
-// Source: https://www.sqlite.org/walformat.html#wal_locks
+// The index of the writer's lock among the locks in shared memory. Source:
+// https://www.sqlite.org/walformat.html#wal_locks
 constexpr int kWriterLock = 0;
 
 sqlite3_file* fileOf(sqlite3* connection, int which) {
@@ -19,7 +19,7 @@ sqlite3_file* fileOf(sqlite3* connection, int which) {
   return found && file != nullptr && file->pMethods != nullptr ? file : nullptr;
 }
 
-// How much of the table a VFS of that version has.
+// The size of the method table of that version.
 std::size_t bytesOf(int version) {
   switch (version) {
     case 1:
@@ -60,7 +60,7 @@ BatchedLog::BatchedLog(sqlite3* connection, std::function<void()> syncFailed, co
     return;
   }
   if (whyNotBatched_ != nullptr) {
-    // Its syncs are watched all the same.
+    // The syncs of the log are still watched.
   } else if (database->pMethods->iVersion < 2) {
     whyNotBatched_ = "the VFS has no shared memory";
   } else if ((database->pMethods->xDeviceCharacteristics(database) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) == 0) {
@@ -159,14 +159,14 @@ int BatchedLog::lockShared(sqlite3_file* file, int offset, int count, int flags)
   return refused;
 }
 
-// SQLite writes the log's index twice with a barrier between the two, and nobody reads it while the two differ.
+// SQLite writes the log's index twice with a barrier in between; readers do not use it while the two differ.
 void BatchedLog::publish(sqlite3_file* file) {
   const File& self = of(file);
   self.owner->buffer_->beforePublish();
   self.beneath->xShmBarrier(file);
 }
 
-// When the connection leaves the log by a PRAGMA, SQLite closes the file before this object ends.
+// When a PRAGMA takes the connection out of WAL mode, SQLite closes the file before this object is destroyed.
 int BatchedLog::close(sqlite3_file* file) {
   const File& self = of(file);
   if (self.owner->buffer_) {

@@ -5,13 +5,13 @@
 namespace ackbox::sqlite {
 namespace {
 
-// The most that SQLite's own VFS writes by one call: it takes no more than 17 bits of a length. 31 pages of 4 KiB.
+// The most that SQLite's own VFS writes in one call, because it masks a length to 17 bits. 31 pages of 4 KiB.
 constexpr std::size_t kBufferBytes = 128 * 1'024 - 1;
 
 }  // namespace
 
 LogBuffer::LogBuffer(sqlite3_file* file, const sqlite3_io_methods* methods) : file_(file), methods_(methods) {
-  // Nothing is allocated later, inside SQLite's calls.
+  // Reserved here, so that nothing is allocated later inside SQLite's calls.
   bytes_.reserve(kBufferBytes);
 }
 
@@ -26,7 +26,7 @@ int LogBuffer::write(const void* bytes, int size, std::int64_t offset) {
     return writeNow(bytes, size, offset);
   }
   if (!awaitsPage_) {
-    // Before a header, so that no page is written apart from its own.
+    // Flushed before a header, so that a page is always written together with its header.
     if (bytes_.size() + kFrameHeaderBytes + static_cast<std::size_t>(pageBytes_) > kBufferBytes) {
       if (const int refused = flush(); refused != SQLITE_OK) {
         return refused;
@@ -61,12 +61,12 @@ bool LogBuffer::holds(int size, std::int64_t offset) const noexcept {
   return !bytes_.empty() && offset < end_ && start_ < offset + size;
 }
 
-// A commit that was flagged as the file format has it is in the file by now, unless its write failed, and then nothing
-// is published.
+// A commit that is marked as the file format prescribes is in the file by now. If its write failed, SQLite publishes
+// nothing.
 void LogBuffer::beforePublish() noexcept {
   if (isLocked_ && !bytes_.empty()) {
     if (!failed_) {
-      // A failure could not be reported here. The check at open is there so that this is never reached.
+      // A failure cannot be reported here. The check at open ensures that this is never reached.
       (void)flush();
     }
     turnOff("SQLite showed other connections frames before it had written the one that commits them");
@@ -88,8 +88,8 @@ void LogBuffer::turnOff(const char* reason) noexcept {
   }
 }
 
-// What does not continue the transaction's frames changes one that it has written: the page again, or its header with
-// another checksum. The last such call may be the last of the commit.
+// A write that does not continue the transaction's frames changes an earlier one: its page, or its header with another
+// checksum. Such a call may be the last of the commit.
 bool LogBuffer::isAppend(int size, std::int64_t offset) const noexcept {
   return awaitsPage_ ? offset == end_ : size == kFrameHeaderBytes && (end_ < 0 || offset == end_);
 }

@@ -12,23 +12,23 @@
 
 namespace ackbox::sqlite {
 
-/// The end of the write-ahead log that SQLite has written and the file beneath has not: frames that are appended one
-/// after the other are written by one call, at the latest when the frame that commits them is complete.
+/// Buffers the end of the write-ahead log: frames that SQLite appends one after the other are written to the file in
+/// one call, at the latest when the frame that commits them is complete.
 ///
-/// SQLite writes each frame by two calls, a header of 24 bytes and a page, and reports a commit when the last call of
-/// it has returned. So the frame whose header says that it commits is written before its call returns, with all frames
-/// before it. Only appends are held back, and whatever else is done to the file finds it complete.
+/// SQLite writes each frame in two calls, a header of 24 bytes and a page, and reports a commit when the commit's last
+/// call has returned. So a commit frame is written, with all frames before it, before the call for its page returns.
+/// Only appends are buffered; every other operation on the file finds it complete.
 ///
-/// Each call is compared with what SQLite is known to do. The first one that differs turns the buffer off: what is held
-/// back is written, and that call and all later ones go to the file as they come. docs/batched_log.md has the list.
+/// Each call is compared with what SQLite is known to do. The first one that differs turns the buffer off: the buffered
+/// bytes are written, and that call and all later ones go straight to the file. docs/batched_log.md has the list.
 ///
-/// Returns SQLite's result codes. After a failed write the frames are kept and written again with the next, so that
-/// nothing that SQLite believes written is missing from what it commits later.
+/// Returns SQLite's result codes. After a failed write the frames are kept and written again with the next write, so
+/// that no frame that SQLite takes for written is missing from a later commit.
 ///
 /// Thread-safety: none, but `whyOff` may be called from any thread. Lifetime: ends before the file.
 class LogBuffer {
 public:
-  /// `methods` is what the file is written by, whatever its own table says.
+  /// Writes the file by `methods`, not by the file's own table of methods.
   LogBuffer(sqlite3_file* file, const sqlite3_io_methods* methods);
 
   /// The writer lock was taken.
@@ -36,32 +36,32 @@ public:
 
   [[nodiscard]] int write(const void* bytes, int size, std::int64_t offset);
 
-  /// What other calls but `write` begin with.
+  /// Writes the buffered bytes. Every file operation other than `write` begins with it.
   [[nodiscard]] int flush();
 
   /// Whether a read of these bytes needs a `flush`.
   [[nodiscard]] bool holds(int size, std::int64_t offset) const noexcept;
 
-  /// Whether a sync that follows now is that of a commit. The next one is not.
+  /// Whether a sync that follows now is a commit's sync. Resets the flag.
   [[nodiscard]] bool takeCommit() noexcept { return std::exchange(commits_, false); }
 
-  /// Where the frames of this transaction end; -1 before its first.
+  /// The offset at which the frames of this transaction end; -1 before its first frame.
   [[nodiscard]] std::int64_t end() const noexcept { return end_; }
 
-  /// SQLite is about to show other connections what was committed: the file must be complete by now.
+  /// Called before SQLite publishes a commit to other connections: the file must be complete by now.
   void beforePublish() noexcept;
 
-  /// The writer lock is given back: what is left was never committed, and its place may be another process's now.
+  /// The writer lock is released: the remaining bytes were not committed, and another process may write in their place.
   void endTransaction() noexcept;
 
-  /// From now on every call goes to the file as it comes. `reason` has static lifetime.
+  /// From now on every call goes straight to the file. `reason` must have static lifetime.
   void turnOff(const char* reason) noexcept;
-  /// Null: it is on.
+  /// Null while it is on.
   [[nodiscard]] const char* whyOff() const noexcept { return whyOff_.load(std::memory_order_relaxed); }
 
 private:
   [[nodiscard]] bool isAppend(int size, std::int64_t offset) const noexcept;
-  /// What is unusual about a call; null: nothing. Keeps what it learns of the log.
+  /// How a call differs from the known ones; null if it does not. Remembers what the call shows of the log.
   [[nodiscard]] const char* unusual(const std::byte* bytes, int size, std::int64_t offset) noexcept;
   [[nodiscard]] const char* unusualHeader(const std::byte* bytes) noexcept;
   [[nodiscard]] const char* unusualPage(int size, std::int64_t offset) noexcept;
@@ -72,20 +72,20 @@ private:
   sqlite3_file* const file_;
   const sqlite3_io_methods* const methods_;
 
-  // Not written yet: these bytes, at `start_`.
+  // The bytes that are not written yet, for the offset `start_`.
   std::vector<std::byte> bytes_;
   std::int64_t start_ = 0;
   std::int64_t end_ = -1;
   bool isLocked_ = false;
-  // The last header waits for its page.
+  // Whether the page of the last header is still to come.
   bool awaitsPage_ = false;
-  // It is that of a frame that commits.
+  // Whether the last header is a commit frame's.
   bool commits_ = false;
-  // The last write failed.
+  // Whether the last write failed.
   bool failed_ = false;
-  // Of the last page, or of the log's header; 0: not known yet.
+  // The page size by the last page or the log's header; 0 if not known yet.
   int pageBytes_ = 0;
-  // Of this transaction's frames.
+  // The salt of this transaction's frames.
   LogSalt salt_{};
   std::atomic<const char*> whyOff_ = nullptr;
 };

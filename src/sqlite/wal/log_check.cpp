@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kFile = "/scratch";
 constexpr const char* kNoMemory = "there is no memory for the check";
 
-/// What ends a check.
+/// Thrown to end a check.
 struct Difference {
   std::string text;
 };
@@ -53,7 +53,7 @@ void run(const Handle& handle, const char* sql) {
   require(code == SQLITE_OK, "SQLite cannot use its log behind the batched log");
 }
 
-// All values, so that nothing that is missing or old goes unseen.
+// All values, so that a missing or old value is noticed.
 std::string content(const Handle& handle) {
   std::string all;
   const auto add = [](void* to, int columns, char** values, char** /*names*/) {
@@ -69,7 +69,7 @@ std::string content(const Handle& handle) {
   return all;
 }
 
-/// Where the committed frames end, by every salt and checksum from the beginning on.
+/// The end of the committed frames; verifies every salt and checksum from the beginning on.
 std::int64_t committedEnd(std::span<const std::byte> log) {
   require(log.size() >= kLogHeaderBytes, "the log has no header");
   const std::uint32_t magic = numberAt(log.data());
@@ -121,7 +121,7 @@ private:
   struct Calls {
     std::vector<ScratchDisk::Record> logWrites;
     std::size_t logSyncs = 0;
-    // The last of each kind that was made while the writer lock was held, by its place among all; 0: none.
+    // The position of the last call of each kind that was made while the writer lock was held; 0 if there was none.
     std::size_t lastWrite = 0;
     std::size_t lastSync = 0;
     std::size_t lastPublish = 0;
@@ -159,7 +159,7 @@ private:
     throw Difference{"SQLite does not give the writer lock back after a transaction"};
   }
 
-  // One write of all frames, and perhaps what is preallocated behind them; then one sync.
+  // Requires one write of all frames, and perhaps of preallocated bytes behind them, then one sync.
   void commits(const char* sql) {
     const Calls calls = change(sql);
     require(calls.logSyncs == 1, "a commit is not synced once");
@@ -177,7 +177,7 @@ private:
     return write.size % frameBytes == 0 && (write.offset - kLogHeaderBytes) % frameBytes == 0;
   }
 
-  // The log is what SQLite believes it to be, up to `end`; after a crash, too.
+  // Requires that the log is what SQLite takes it for, up to `end`, also after a crash.
   void requireWhole(std::int64_t end) {
     require(end < 0 || committedEnd(disk_.log()) == end, "the log's frames or checksums are not those of its commits");
     const ScratchDisk copy(&disk_);
@@ -198,7 +198,7 @@ private:
     require(write != disk_.records.end() && sync < write, "a checkpoint does not sync the log before it copies it");
     log_->syncCommits(true);
     requireWhole(-1);
-    // The log begins anew, as all of it was copied.
+    // The log restarts, because all of it was checkpointed.
     change("UPDATE t SET v=v||'next' WHERE id=2");
     requireWhole(-1);
   }
@@ -232,7 +232,7 @@ private:
 
   ScratchDisk disk_;
   Handle database_;
-  // Ends before the connection.
+  // Destroyed before the connection.
   std::optional<BatchedLog> log_;
 };
 

@@ -14,7 +14,7 @@ class LogChecksum {
 public:
   explicit LogChecksum(bool bigEndian) noexcept : bigEndian_(bigEndian) {}
 
-  /// What is added next stands behind what has this checksum.
+  /// Continues from the checksum of the preceding bytes.
   void continueFrom(const std::array<std::uint32_t, 2>& numbers) noexcept {
     first_ = numbers[0];
     second_ = numbers[1];
@@ -26,7 +26,7 @@ public:
       second_ += word(bytes.data() + at + 4) + first_;
     }
   }
-  /// Whether it is the one that stands there in the log.
+  /// Whether it equals the checksum that is stored at `stored`.
   [[nodiscard]] bool isAt(const std::byte* stored) const noexcept {
     return numberAt(stored) == first_ && numberAt(stored + 4) == second_;
   }

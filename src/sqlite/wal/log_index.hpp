@@ -27,7 +27,7 @@ struct LogIndexHeader {
 };
 static_assert(sizeof(LogIndexHeader) == 40);
 
-/// SQLITE_NOTFOUND: it is not as its format is known.
+/// Returns SQLITE_NOTFOUND if the index is not in the known format.
 [[nodiscard]] inline int readLogIndex(sqlite3_file* database, LogIndexHeader& header) noexcept {
   constexpr std::uint32_t kVersion = 3'007'000;
   constexpr int kRegionBytes = 32 * 1'024;
@@ -41,7 +41,7 @@ static_assert(sizeof(LogIndexHeader) == 40);
   if (mapped == nullptr) {
     return SQLITE_NOTFOUND;
   }
-  // Of a connection with a snapshot or the writer lock, which the log cannot begin anew under.
+  // The connection has a snapshot or the writer lock, so the log cannot restart meanwhile.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): volatile
   std::memcpy(&header, const_cast<const void*>(mapped), sizeof header);
   return header.version == kVersion && header.isSet == 1 ? SQLITE_OK : SQLITE_NOTFOUND;

@@ -7,7 +7,7 @@
 namespace ackbox::sqlite {
 namespace {
 
-// In one call: SQLite's own VFS takes no more than 17 bits of a length.
+// The size of one write, because SQLite's own VFS masks a length to 17 bits.
 constexpr std::int64_t kZeroBytes = 64 * 1024;
 constexpr std::array<std::byte, kZeroBytes> kZeros{};
 
@@ -26,7 +26,7 @@ void LogPreallocation::extendBehind(std::int64_t end) noexcept {
     while (length < wanted) {
       const std::int64_t bytes = std::min<std::int64_t>(kZeroBytes, wanted - length);
       if (methods_->xWrite(file_, kZeros.data(), static_cast<int>(bytes), length) != SQLITE_OK) {
-        // Not tried again with each commit.
+        // So that it is not tried again with each commit.
         length = wanted;
         break;
       }

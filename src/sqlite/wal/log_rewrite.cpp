@@ -15,9 +15,9 @@
 namespace ackbox::sqlite {
 namespace {
 
-// SQLite's own VFS takes no more by one call, see LogBuffer.
+// SQLite's own VFS takes no more in one call, see LogBuffer.
 constexpr std::size_t kPieceBytes = 128 * 1'024 - 1;
-// A log that is written as quickly as its header is worth no attempt of its own.
+// A log of up to this many frames is written about as quickly as its header alone, so the header is not tried first.
 constexpr std::uint32_t kShortFrames = 64;
 
 class Rewrite {
@@ -25,8 +25,8 @@ public:
   Rewrite(sqlite3_file* log, const sqlite3_io_methods& methods, const LogIndexHeader& index)
       : log_(log), methods_(methods), index_(index) {}
 
-  /// See `rewriteLog`: takes the end off each commit behind the last that SQLite published. Only what continues the
-  /// chain of checksums would be used by an opening; what stands behind a break is left as it is.
+  /// See `rewriteLog`: clears the commit frame of each commit behind the last that SQLite published. An opening would
+  /// only use frames that continue the chain of checksums; frames behind a break are left as they are.
   int retract() {
     std::vector<std::byte> frame(kLogHeaderBytes);
     if (const int code = read(frame, 0); code != SQLITE_OK || !isOurs(frame.data() + 16)) {
@@ -43,7 +43,7 @@ public:
     bool isChained = true;
     bool isRefused = false;
     for (std::int64_t place = kLogHeaderBytes + index_.frames * frameBytes;; place += frameBytes) {
-      // Behind the end of the file a read gives zeros.
+      // A read behind the end of the file returns zeros.
       const int code = read(frame, place);
       if (code != SQLITE_OK && (code != SQLITE_CORRUPT || !commits(frame.data()))) {
         return code == SQLITE_CORRUPT ? SQLITE_OK : code;
@@ -55,7 +55,7 @@ public:
         return SQLITE_OK;
       }
       if (commits(frame.data())) {
-        // Where SQLite pads a commit, the last frame of it may be unfinished.
+        // Where SQLite pads a commit, its last frame may be unfinished.
         isRefused = true;
         constexpr std::array<std::byte, kFrameHeaderBytes> kNoFrame{};
         if (const int refused = write(kNoFrame, place); refused != SQLITE_OK) {
@@ -150,7 +150,7 @@ int rewriteLog(sqlite3_file* log, const sqlite3_io_methods& methods, sqlite3_fil
     if (const int refused = rewrite.retract(); refused != SQLITE_OK) {
       return refused;
     }
-    // The next commit begins the log anew, with a header of its own.
+    // The next commit restarts the log, with a new header.
     return index.frames == 0 ? rewrite.sync() : rewrite.all();
   } catch (const std::bad_alloc&) {
     return SQLITE_NOMEM;

@@ -34,7 +34,7 @@ public:
     } else if (index_.frames == 0) {
       salt = likelySalt();
     }
-    // What begins anew at the next commit has another salt in its index already.
+    // The index of a log that will restart at the next commit already has another salt.
     const bool isLive = index_.frames == 0 && index_.salt != LogSalt{} && index_.salt != salt;
     return isLive || salt == LogSalt{} ? 0 : commitsOf(salt);
   }
@@ -42,7 +42,7 @@ public:
 private:
   using FrameHeader = std::array<std::byte, kFrameHeaderBytes>;
 
-  // Where the log's header does not say: the first that two neighbours share, or else the first frame's.
+  // The log's salt where its header is damaged: the first that two neighbours share, or else the first frame's.
   LogSalt likelySalt() {
     LogSalt first{};
     LogSalt before{};

@@ -7,16 +7,16 @@
 
 namespace ackbox::sqlite {
 
-/// How many commits of the write-ahead log's present generation stand behind the frame at which SQLite takes the log to
-/// end. The chain of checksums breaks at the first frame that is damaged, or was not finished: what was committed
-/// behind it is as if it had never been. The same picture is left by a power cut, of commits that were not synced yet.
+/// How many commits of the write-ahead log's current generation lie behind the frame at which SQLite takes the log to
+/// end. The chain of checksums breaks at the first damaged or unfinished frame: SQLite ignores the commits behind it. A
+/// power cut leaves the same state, with commits that were not synced yet.
 ///
-/// A process that is killed leaves none: it writes a commit's last frame last. Nor does what was rolled back, as it has
-/// no such frame. Reads headers of frames only, and 20,000 at most. In a transaction. 0 where the log, or its index, is
-/// not known.
+/// A killed process leaves no such commit, because it writes a commit's last frame last; neither does a rollback, which
+/// writes no commit frame. Reads at most 20,000 frame headers. In a transaction. 0 where the log or its index cannot be
+/// read.
 [[nodiscard]] std::uint32_t unusedCommits(sqlite3* connection) noexcept;
 
-/// The same as a sentence for people; empty: all commits were used.
+/// The same as a sentence for an operator; empty if all commits were used.
 [[nodiscard]] std::string whatLogLeftOut(sqlite3* connection);
 
 }  // namespace ackbox::sqlite

@@ -18,7 +18,7 @@ std::string freshName() {
   return "ackbox-scratch-" + std::to_string(++count);
 }
 
-// There are no rollback journals here.
+// Rollback journals are not kept.
 bool isKept(const char* path) {
   return !std::string_view(path).ends_with("-journal");
 }
@@ -29,7 +29,7 @@ std::size_t fileAt(const char* path) {
 
 }  // namespace
 
-/// What SQLite keeps for an open file.
+/// The object that SQLite allocates for an open file.
 struct ScratchDisk::File {
   sqlite3_file base;
   ScratchDisk* disk;
@@ -41,7 +41,7 @@ ScratchDisk::ScratchDisk(const ScratchDisk* crashed) : name_(freshName()) {
     files_ = crashed->files_;
     exist_ = crashed->exist_;
   }
-  // Time, randomness and the loading of extensions are the platform's.
+  // Time, randomness and the loading of extensions come from the platform's VFS.
   vfs_ = *sqlite3_vfs_find(nullptr);
   vfs_.pNext = nullptr;
   vfs_.zName = name_.c_str();

@@ -12,9 +12,9 @@
 namespace ackbox::sqlite {
 
 /// A database and its write-ahead log in memory, as a VFS for one connection in one thread, which records what SQLite
-/// does to them. Locks are granted without a look, since nobody else is there.
+/// does to them. Locks are always granted, since there is no other connection.
 ///
-/// Lifetime: registered while it lives; no connection outlives it. Thread-safety: none.
+/// Lifetime: registered as a VFS until it is destroyed; it must outlive its connections. Thread-safety: none.
 class ScratchDisk {
 public:
   enum class Call : std::uint8_t { write, sync, publish, unlockWriter };
@@ -26,7 +26,7 @@ public:
     std::int64_t size = 0;
   };
 
-  /// With the files of `crashed`, as a machine has them that starts after a crash; null: with none.
+  /// Begins with the files of `crashed`, as a machine finds them after a crash; null: without files.
   explicit ScratchDisk(const ScratchDisk* crashed = nullptr);
   ~ScratchDisk();
   ScratchDisk(const ScratchDisk&) = delete;
@@ -35,7 +35,7 @@ public:
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const std::vector<std::byte>& log() const noexcept { return files_[1]; }
 
-  /// In order; the caller clears them.
+  /// In the order of the calls; the caller clears them.
   std::vector<Record> records;
 
 private:

@@ -102,29 +102,29 @@ struct Components {
   Vacuum vacuum;
   Statement selectEpoch;
 
-  /// All memory that runs ahead of the file. The order is that of a commit.
+  /// All parts with memory that runs ahead of the file, in the order of a commit.
   const std::vector<WriteBack*> writeBacks = {
-      // New rows come first: what follows looks at the outbox's rows.
+      // New rows come first, because the other parts look at the outbox's rows.
       &gathered,
-      // Claims name rows and sessions. What was acknowledged goes from here into the sessions' states.
+      // Claims name rows and sessions. Acknowledged sequences go from here into the sessions' states.
       &inFlight,
       // Tails and gauges of sessions go from here, and from the counters, into the sessions' states.
       &lazyRows,
-      // So all changes of a session are written as one row.
+      // Follows the parts above, so that all changes of a session are written as one row.
       &states,
-      // Marks of inbound frames, and what they make their senders' shares.
+      // Marks of inbound frames, and their changes to senders' shares.
       &marks,
       &shares,
-      // Looks at the rows that are left, and moves a counter.
+      // Looks at the remaining rows, and moves a counter.
       &oldest,
-      // After all that counts. Only now is known whether the gauges must be counted anew.
+      // After all parts that count. Only now is it known whether the gauges must be recounted.
       &counters,
-      // The others write nothing. These hand over what is committed: latencies to the window, rows to discovery, and
-      // then recalls, for which discovery starts over.
+      // The remaining parts write nothing. These hand over committed data: latencies to the window, rows to discovery,
+      // and then recalls, for which discovery starts over.
       &latencies,
       &outbox,
       &peerResets,
-      // These only remember what was read.
+      // These only cache rows that were read.
       &claimCache,
       &holds,
       &owners,

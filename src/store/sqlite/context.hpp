@@ -20,7 +20,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// What the parts of a store share. Lives as long as they do.
+/// The objects and values that the parts of a store share. Lives as long as the parts.
 struct Context {
   Connection& connection;
   Counters& counters;
@@ -31,7 +31,7 @@ struct Context {
   ClaimCache& claimCache;
   SenderShares& shares;
   AckLatencies& latencies;
-  /// Flushed before anything that looks at the outbox's rows.
+  /// Flushed before any code looks at the outbox's rows.
   GatheredRows& gathered;
   const OutboxOptions& options;
   Clock& clock;
@@ -41,9 +41,9 @@ struct Context {
   /// Discovery has returned all rows that were put back up to this recall (`PeerResets::recalls`): sessions of later
   /// ones must not be claimed yet.
   std::int64_t recallsDiscovered = 0;
-  /// How often rows were put back, by any process, the present transaction included.
+  /// The number of recalls by any process, including the current transaction's.
   std::int64_t recallsMade = 0;
-  /// Found damaged or missing since discovery last named them.
+  /// Sessions that were found damaged or missing since discovery last returned them.
   std::vector<delivery::SessionKey> damagedSessions = {};
 
   [[nodiscard]] Statement prepare(std::string_view sql) const { return connection.prepare(sql); }

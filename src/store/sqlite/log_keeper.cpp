@@ -11,8 +11,8 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Between two attempts to mend the log, of which each may write all of it; at least this long, and so many times as
-// long as the last one took.
+// The pause between two attempts to mend the log, each of which may write all of it: at least `kMendPause`, and at
+// least `kMendRest` times the duration of the last attempt.
 constexpr std::chrono::milliseconds kMendPause{100};
 constexpr int kMendRest = 4;
 
@@ -38,13 +38,13 @@ void LogKeeper::opened(bool isShared) {
   if (isShared && !liveness_->showsDoubt()) {
     connection_.trustLog();
   } else {
-    // Those that knew of a failed sync may have died.
+    // The processes that knew of a failed sync may have died.
     mend();
   }
 }
 
 void LogKeeper::requireFit(bool isDurable) {
-  // Written behind a hole it would not be durable, and behind what is lost it would be lost.
+  // A commit behind a hole would not be durable, and a commit behind lost bytes would be lost.
   if (connection_.isLogDoubtful() && (isDurable || connection_.isLogLost())) {
     if (mendFailure_ && options_.clock->steadyNow() < mendDue_) {
       std::rethrow_exception(mendFailure_);
@@ -71,7 +71,7 @@ void LogKeeper::mend() {
 
 void LogKeeper::committed() noexcept {
   if (connection_.isLogDoubtful() && !mendNow()) {
-    // A checkpoint would copy what may be missing in the log after a power cut.
+    // A checkpoint would copy pages that the log may lack after a power cut.
     return;
   }
   checkpointer_.checkpointIfDue();
@@ -104,17 +104,17 @@ bool LogKeeper::mendNow() noexcept {
   }
   mendDue_ = now + kMendPause;
   try {
-    // Not by a `Transaction`, which remembers the commits that it has seen.
+    // Not a `Transaction`, because that remembers the commits that it has seen.
     const NoBusyTimeout noBusyTimeout(connection_.handle(), options_);
     execute(connection_.handle(), "BEGIN IMMEDIATE");
     try {
       mend();
     } catch (const std::exception&) {
-      // `health` has it.
+      // `health` reports the failure.
     }
     execute(connection_.handle(), "ROLLBACK");
   } catch (const std::exception&) {
-    // Another process is writing, or the file cannot even be read: the next attempt comes.
+    // Another process is writing, or the file cannot be read: a later call tries again.
   }
   return !connection_.isLogDoubtful();
 }
@@ -127,19 +127,19 @@ void LogKeeper::look() noexcept {
     return;
   }
   publish();
-  // The first time at once, as long as the machine's memory has it: often the disk failed only once.
+  // The first attempt follows at once, while the data is in memory: often the disk has failed only once.
   (void)mendNow();
 }
 
 void LogKeeper::show() noexcept {
   const bool isDoubtful = connection_.isLogDoubtful();
-  // One that stays shown only makes later openings write the log once more.
+  // A doubt that stays shown only makes later openings rewrite the log.
   isHidden_ = !liveness_->showDoubt(isDoubtful) && isDoubtful;
 }
 
 void LogKeeper::publish() noexcept {
   show();
-  // What is doubted at first, because another process may have failed, is reported as no failure.
+  // The initial doubt, because another process may have failed, is not reported as a failure.
   const bool isDoubtful = connection_.isLogDoubtful() && connection_.failures() != 0;
   health_ = SyncHealth{connection_.failures(), isDoubtful, isDoubtful && isHidden_}.word();
 }

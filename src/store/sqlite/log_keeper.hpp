@@ -15,7 +15,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// While it lives, the connection waits for no lock.
+/// While this object lives, the connection waits for no lock.
 class NoBusyTimeout {
 public:
   NoBusyTimeout(sqlite3* connection, const OutboxOptions& options)
@@ -31,25 +31,25 @@ private:
   const int busyTimeout_;
 };
 
-/// Folds the log into the file when it has grown, and mends it after a sync that failed: until then nothing is durable,
-/// and nothing may be folded. docs/batched_log.md says why.
+/// Checkpoints the log when it has grown, and mends it after a failed sync: until then nothing is durable, and no
+/// checkpoint may be made. docs/batched_log.md says why.
 ///
 /// Thread-safety: none, but `health` may be called from any thread.
 class LogKeeper {
 public:
-  /// `liveness`: where other processes look whether the log is doubtful.
+  /// `liveness` shows other processes whether the log is doubtful.
   LogKeeper(Connection& connection, const OutboxOptions& options, std::shared_ptr<Liveness> liveness);
-  /// Mends a doubtful log, so that it may be folded when the connection closes.
+  /// Mends a doubtful log, so that closing the connection may checkpoint it.
   ~LogKeeper();
   LogKeeper(const LogKeeper&) = delete;
   LogKeeper& operator=(const LogKeeper&) = delete;
 
-  /// In the transaction of an opening. `isShared`: others have the file open, to which the kernel reports a sync that
-  /// fails. Throws `ioError`.
+  /// In the transaction of an opening. `isShared`: other processes have the file open, to which the kernel reports a
+  /// failed sync. Throws `ioError`.
   void opened(bool isShared);
-  /// A transaction begins, which has written nothing yet. Throws `ioError` where it may not be written, or would not be
-  /// durable. Costs nothing as long as the log is not doubtful. After a failed attempt to mend it, calls throw what
-  /// that attempt threw, without another attempt, for a time: a disk that stays bad is not written to by each call.
+  /// At the start of a transaction, which has written nothing yet. Throws `ioError` if the transaction must not write,
+  /// or would not be durable. Costs nothing while the log is not doubtful. For a time after a failed attempt to mend
+  /// the log, throws the exception of that attempt without another one, so that not each call writes to a bad disk.
   void requireFit(bool isDurable);
   /// In such a transaction. Throws `ioError`.
   void mend();
@@ -66,13 +66,13 @@ public:
   [[nodiscard]] SyncHealth health() const noexcept;
 
 private:
-  /// If an attempt is due. Whether it is no longer doubtful.
+  /// Mends the log if an attempt is due. Returns whether the log is no longer doubtful.
   bool mendNow() noexcept;
-  /// What failed may have been a sync.
+  /// Checks whether a sync has failed.
   void look() noexcept;
-  /// To processes that come later.
+  /// Shows the doubt to processes that open the file later.
   void show() noexcept;
-  /// To them and to other threads.
+  /// Shows the doubt to those processes and to other threads.
   void publish() noexcept;
 
   // Constant after construction.
@@ -81,11 +81,11 @@ private:
   const std::shared_ptr<Liveness> liveness_;
   Checkpointer checkpointer_;
 
-  // The next attempt, and how the last one failed.
+  // The time of the next attempt, and the exception of the last one.
   SteadyTime mendDue_{};
   std::exception_ptr mendFailure_;
   bool isHidden_ = false;
-  // One word, as it is read where messages pass.
+  // One atomic word, because it is read for each message.
   std::atomic<std::uint64_t> health_ = 0;
 };
 

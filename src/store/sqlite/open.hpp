@@ -23,7 +23,7 @@ namespace ackbox::store::sqlite {
 [[nodiscard]] std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& file,
                                                               const OutboxOptions& options);
 
-/// Throws what opening `file` for reading would: `cannotOpen`, `notADatabase`, `schemaTooNew`, `schemaMissing`, …
+/// Throws as opening `file` for reading would: `cannotOpen`, `notADatabase`, `schemaTooNew`, `schemaMissing`, …
 void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options);
 
 /// Checks every invariant of the file in one snapshot, on a connection of its own. The file must have been opened by a
@@ -36,7 +36,7 @@ FileRepairReport repairFile(const std::filesystem::path& file, const OutboxOptio
 /// See `OutboxOperator::makeNewStore`.
 NewStoreReport makeNewStore(const std::filesystem::path& file, const OutboxOptions& options);
 
-/// The connection of a store that `openStore` made: for handlers, whose statements are part of its transaction.
+/// The connection of a store that `openStore` made: for handlers; their statements are part of its transaction.
 [[nodiscard]] SQLite::Database& databaseOf(store::Store& store);
 
 }  // namespace ackbox::store::sqlite

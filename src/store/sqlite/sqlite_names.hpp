@@ -4,8 +4,8 @@ namespace ackbox::sqlite {}
 
 namespace ackbox::store::sqlite {
 
-// Statements, queries and transactions are what all of this folder is written in. From outside, `sqlite` alone would
-// mean this namespace.
+// All code of this folder uses the statements, queries and transactions of `ackbox::sqlite`. From outside, `sqlite`
+// alone would mean this namespace.
 using namespace ackbox::sqlite;
 
 }  // namespace ackbox::store::sqlite

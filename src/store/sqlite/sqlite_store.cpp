@@ -54,10 +54,10 @@ struct SqliteStore::Impl {
 
   // As of the last `begin`.
   std::uint64_t epoch = 0;
-  // As of the last commit that was seen: neither ever falls.
+  // As of the last commit that was seen; neither value ever decreases.
   std::uint64_t epochSeen = 0;
   std::int64_t lastKeySeen = 0;
-  // As the last `begin` found it; read by any thread.
+  // As of the last `begin`; any thread may read it.
   std::atomic<bool> isReplaced = false;
 };
 
@@ -74,24 +74,24 @@ void SqliteStore::Impl::open() {
   try {
     openFirst();
   } catch (...) {
-    // The log of a process that died may be what fills the disk.
+    // The log of a dead process may fill the disk.
     if (store::errorOf(std::current_exception()) != Errc::diskFull || !logKeeper.makeRoom()) {
       throw;
     }
-    // They are made anew.
+    // `openFirst` makes new parts.
     parts.reset();
     openFirst();
   }
 }
 
-// In one transaction, so that a crash in the middle leaves the file as it was.
+// Opens in one transaction, so that a crash in the middle leaves the file as it was.
 void SqliteStore::Impl::openFirst() {
   transaction.begin(options.durability == Durability::powerCut);
   try {
     requireWritable(connection.handle(), options);
     look.leftOut = whatLogLeftOut(connection.handle());
     if (schemaVersion(connection.handle(), connection.prefix()) == 0) {
-      // The owners file is made after the first page.
+      // The owners file is created after the file's first page, so it shows earlier use.
       std::error_code unknown;
       const bool wasInUse =
           std::filesystem::exists(sqlite::ownersFile(connection.handle(), connection.prefix()), unknown);
@@ -119,7 +119,7 @@ void SqliteStore::Impl::openFirst() {
   }
 }
 
-// In the opening's transaction: what the log says once is overlooked.
+// Notes the findings in the file too, in the opening's transaction, because a single log record is easily overlooked.
 void SqliteStore::Impl::noteLook() {
   const WallTime now = options.clock->wallNow();
   const auto note = [&](bool isFound, std::string_view event, std::string_view text) {
@@ -147,7 +147,7 @@ void SqliteStore::Impl::throwReplaced(const char* why) {
   throw Error(Errc::databaseReplaced, why);
 }
 
-// What is in memory, and which rows were discovered, is of another file when a backup is written over one in use.
+// If a backup is written over a file in use, the caches and the discovered rows belong to another file.
 void SqliteStore::Impl::readEpoch() {
   {
     Query query(parts->selectEpoch);
@@ -167,7 +167,7 @@ void SqliteStore::Impl::recount(RepairReport& report) {
   sqlite::recount(connection.handle(), connection.prefix(), report);
   parts->backward([](WriteBack& part) { part.forget(); });
   if (report.mended != 0) {
-    // Rows may be live that nobody has discovered.
+    // There may be live rows that discovery has not returned.
     parts->peerResets.refresh();
   }
 }
@@ -196,8 +196,8 @@ void SqliteStore::begin(bool durable, bool patient) {
   if (!patient) {
     noBusyTimeout.emplace(impl_->connection.handle(), impl_->options);
   }
-  // What is written to a file that nobody can open any more is not durable, whatever is synced. Once that is known, the
-  // other transactions are refused, too: one that began would report that the file is back.
+  // A write to a file that can no longer be opened is not durable, despite a sync. Once that is known, all other
+  // transactions are refused too, because one that began would report that the file is back.
   if ((durable || impl_->isReplaced) && impl_->connection.hasMoved()) {
     impl_->throwReplaced("the file was deleted, or another one has its name");
   }
@@ -239,7 +239,7 @@ void SqliteStore::commit() {
 void SqliteStore::rollback() noexcept {
   impl_->transaction.rollback();
   impl_->logKeeper.roomDidNotHelp();
-  // What was read in it, such as which processes have the file open, is read again.
+  // Facts that were read in the transaction, such as which processes have the file open, are read again.
   impl_->transaction.doubtVersion();
   impl_->parts->backward([](WriteBack& part) { part.rolledBack(); });
 }
@@ -350,11 +350,11 @@ FileRepairReport SqliteStore::repairFile(const StoreOptions& options, bool isReh
     if (!isRehearsal) {
       impl.logKeeper.requireFit(impl.options.durability == Durability::powerCut);
     }
-    // First what may keep the parts from reading the file. No process is registered for it, and no peer configured:
-    // their rows may be what is wrong.
+    // First mends errors that may keep the parts from reading the file. Registers no process and configures no peer,
+    // because their rows may be the wrong ones.
     mendRows(connection, prefix, report);
     const std::vector<SchemaObject> objects = schemaObjects(prefix);
-    // An index that its rows do not fit is left, and statements need it.
+    // If an index could not be restored because its rows violate it, statements that need it would fail.
     if (std::ranges::all_of(objects, [connection](const SchemaObject& object) {
           return object.kind != "index" || stateOf(connection, object) == ObjectState::ours;
         })) {

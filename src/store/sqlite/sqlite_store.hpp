@@ -15,12 +15,12 @@ class Database;
 
 namespace ackbox::store::sqlite {
 
-/// What opening needs beyond `OutboxOptions`.
+/// The options of an opening, including those beyond `OutboxOptions`.
 struct StoreOptions {
   std::filesystem::path file;
   OutboxOptions outbox;
-  /// How owners prove that they live; null: kernel locks in the sidecar file `<file>-ackbox-owners`, with
-  /// `-<tablePrefix>` behind it for another prefix than the default.
+  /// How owners prove that they live; null: kernel locks in the sidecar file `<file>-ackbox-owners`, followed by
+  /// `-<tablePrefix>` if the prefix is not the default.
   std::shared_ptr<Liveness> liveness = {};
 };
 
@@ -29,8 +29,7 @@ struct StoreOptions {
 /// Thread-safety: as `store::Store`.
 class SqliteStore final : public store::Store {
 public:
-  /// Makes the tables where there are none, registers this process as an owner, and puts the rows of dead owners back
-  /// in play.
+  /// Creates the tables if there are none, registers this process as an owner, and releases the rows of dead owners.
   explicit SqliteStore(const StoreOptions& options);
   ~SqliteStore() override;
 
@@ -61,7 +60,7 @@ public:
   [[nodiscard]] Fill fill() override;
   [[nodiscard]] Vitals vitals() override;
   RepairReport repair() override;
-  /// The same in a file that need not be fit to be opened. A rehearsal is rolled back.
+  /// The same for a file that perhaps cannot be opened. A rehearsal is rolled back.
   static FileRepairReport repairFile(const StoreOptions& options, bool isRehearsal);
   void advanceOldest(std::size_t looks) override;
   std::size_t vacuum(std::size_t pages) override;

@@ -10,7 +10,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// The latencies of the messages that this transaction acknowledges, for the window once it is committed.
+/// The latencies of the messages that this transaction acknowledges; its commit adds them to the window.
 ///
 /// Thread-safety: none.
 class AckLatencies final : public WriteBack {
@@ -36,7 +36,7 @@ public:
     latencies_.erase(latencies_.begin() + static_cast<std::ptrdiff_t>(scopes_.back()), latencies_.end());
     scopes_.pop_back();
   }
-  /// They are not of the file.
+  /// The latencies do not depend on the file.
   void forget() noexcept override {}
 
 private:

@@ -6,7 +6,7 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Rows to a statement where claims are scattered.
+// Rows per statement for scattered claims.
 constexpr std::size_t kBlocksTogether = 16;
 
 std::string writeBlocksText(std::size_t blocks) {
@@ -66,7 +66,7 @@ void ClaimBits::flush() {
   for (const std::int64_t number : changed_) {
     const auto first = own_.find(number);
     if (first == own_.end()) {
-      // It went with the one before it.
+      // It was erased together with an earlier block.
       continue;
     }
     Block& block = first->second;
@@ -94,7 +94,7 @@ void ClaimBits::write(std::vector<std::int64_t>& blocks) {
   write(write_, 1, blocks);
 }
 
-// As many as go by the statement, from the end.
+// Writes blocks from the end of `blocks`, `together` at a time, and removes them from it.
 void ClaimBits::write(Statement& statement, std::size_t together, std::vector<std::int64_t>& blocks) {
   while (blocks.size() >= together) {
     Query query(statement);

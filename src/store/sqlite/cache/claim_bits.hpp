@@ -17,13 +17,13 @@
 
 namespace ackbox::store::sqlite {
 
-// SQL on `o` (#outbox) and `s` (#sessions): the owner that has claimed the row; NULL: none. On the store's own
+// SQL on `o` (#outbox) and `s` (#sessions): the owner that has claimed the row; NULL if none has. On the store's own
 // connection, `ClaimBits::flush` comes first.
 inline constexpr std::string_view kRowOwner =
     "(SELECT owner_id FROM #claims WHERE o.state=0 AND block=o.id>>6 AND bits>>(o.id&63)&1)";
 inline constexpr std::string_view kSessionOwner =
     "(SELECT owner_id FROM #claims WHERE block=~(s.id>>6) AND bits>>(s.id&63)&1)";
-/// SQL: the `MessageState` of `o`. The column says PENDING of what is SENDING.
+/// SQL: the `MessageState` of `o`. The column `state` says PENDING for a message that is SENDING.
 inline constexpr std::string_view kRowState =
     "iif(o.state=0 AND EXISTS(SELECT 1 FROM #claims WHERE block=o.id>>6 AND bits>>(o.id&63)&1),1,o.state)";
 /// SQL behind FROM: the claimed rows as `o`, and their owners as `c.owner_id`.
@@ -31,15 +31,15 @@ inline constexpr std::string_view kClaimedRows =
     "#claims AS c CROSS JOIN #outbox AS o ON c.block>=0 AND o.id BETWEEN c.block<<6 AND (c.block<<6)+63 AND "
     "c.bits>>(o.id&63)&1 AND +o.state=0";
 
-/// What owners have claimed of both tables: a bit for each id, 64 neighbours to a row of the file, so that a claim of a
-/// batch writes a row or two and leaves the batch's own rows alone. The blocks of messages count up from 0, those of
-/// sessions down from -1, so that a message and its session stand on one page.
+/// The owners' claims of both tables: a bit for each id, 64 neighbours per row of the file, so that a claim of a batch
+/// writes a row or two and not the batch's own rows. The blocks of messages count up from 0, those of sessions down
+/// from -1, so that a message and its session are on one page.
 ///
-/// All claims, those of other owners too, are kept in memory. After `flush` the file says exactly what this owner has
-/// claimed. All in a transaction. Thread-safety: none.
+/// All claims, including other owners', are kept in memory. After `flush` the file has exactly this owner's claims. All
+/// in a transaction. Thread-safety: none.
 class ClaimBits {
 public:
-  /// Where an id's bit stands.
+  /// The position of an id's bit.
   struct Place {
     std::int64_t block = 0;
     std::uint64_t bit = 0;
@@ -48,7 +48,7 @@ public:
   explicit ClaimBits(Connection& connection);
   void setOwner(std::int64_t owner) noexcept { owner_ = owner; }
 
-  /// Whether this owner has claimed it.
+  /// Whether this owner has claimed the id.
   [[nodiscard]] bool holds(Place place);
   /// Whether another one has.
   [[nodiscard]] bool isForeign(Place place);
@@ -62,16 +62,16 @@ public:
   /// Writes what has changed, so that SQL sees it.
   void flush();
 
-  /// What the file says counts, and is read when it is needed next.
+  /// Drops the memory; the claims are read from the file when they are needed next.
   void forget() noexcept;
   [[nodiscard]] bool isPending() const noexcept { return !changed_.empty(); }
 
 private:
   struct Block {
     std::uint64_t bits = 0;
-    // What the file says.
+    // The bits in the file.
     std::uint64_t written = 0;
-    // The two may differ, and the block is listed.
+    // The two may differ; the block is in `changed_`.
     bool isChanged = false;
   };
   using Blocks = std::map<std::int64_t, Block>;
@@ -120,18 +120,18 @@ private:
   const Table table_;
 };
 
-/// What of a row does not change as long as it is in flight.
+/// The facts of a row that do not change while it is in flight.
 struct RowFacts {
   delivery::SessionKey session = 0;
   std::uint64_t sequence = 0;
   std::int64_t bytes = 0;
-  /// Claims before the one that it is in flight with.
+  /// The number of claims before the current one.
   std::int64_t attempt = 0;
   WallTime enqueuedAt{};
   std::string messageId;
 };
 
-/// What this owner and others have claimed, and what settles of this owner's claims need.
+/// The claims of this owner and of others, and the facts that settles of this owner's claims need.
 class InFlight final : public WriteBack {
 public:
   InFlight(Connection& connection, SessionStates& states)
@@ -140,7 +140,7 @@ public:
         sessions(claims, ClaimSet::Table::sessions),
         states_(states) {}
 
-  /// Writes the claims, and hands over to the sessions' states what was acknowledged without its session's release.
+  /// Writes the claims, and hands `confirmed` over to the sessions' states.
   void flush() override {
     requireInvariant(toRemove.empty(), "in flight: settled rows are still in the file");
     claims.flush();
@@ -150,7 +150,7 @@ public:
     }
     confirmed.clear();
   }
-  /// Written now, so that the file is true when the scope is undone.
+  /// Writes now, so that the file is right if the scope is undone.
   void scopeBegun() override { flush(); }
   void forget() noexcept override {
     claims.forget();
@@ -163,11 +163,11 @@ public:
   ClaimBits claims;
   ClaimSet rows;
   ClaimSet sessions;
-  /// Of rows that this owner claimed: what its settle need not read again. A row may be missing here.
+  /// The facts of rows that this owner claimed, so that their settles need not read them. Rows may be missing here.
   std::unordered_map<delivery::MessageKey, RowFacts> facts;
-  /// Rows that are settled and still to be removed: empty outside a call of `Settles`.
+  /// Settled rows that are still to be removed; empty outside a call of `Settles`.
   std::vector<delivery::MessageKey> toRemove;
-  /// The highest sequence that an answer has settled, of sessions whose state does not say so yet.
+  /// The highest sequence that an answer has settled, for sessions with a state that does not say so yet.
   std::unordered_map<delivery::SessionKey, std::uint64_t> confirmed;
 
 private:

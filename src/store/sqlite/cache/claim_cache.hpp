@@ -12,20 +12,20 @@
 
 namespace ackbox::store::sqlite {
 
-/// A row of the outbox as its claim needs it. The frame has neither its session's name nor its predecessor.
+/// The part of an outbox row that a claim needs. The frame lacks its session's name and its predecessor.
 struct OutboxRow {
   MessageState state = MessageState::pending;
   delivery::SessionKey session = 0;
-  /// Claims that are over.
+  /// The number of claims that have ended.
   std::uint32_t attempt = 0;
   WallTime dueAt{};
   std::optional<WallTime> notBefore = {};
-  /// It is not what was written: never sent.
+  /// The row is not what was written: it is never sent.
   bool isDamaged = false;
   OutboundFrame frame;
 };
 
-/// A session's row as its claim and discovery need it; what moves is in `SessionStates`.
+/// The part of a session's row that a claim and discovery need; its changing part is in `SessionStates`.
 struct SessionRow {
   std::string name;
   delivery::PeerKey peer = 0;
@@ -33,28 +33,28 @@ struct SessionRow {
   /// Paused, or blocked by a dead letter.
   bool isHalted = false;
   std::uint8_t priority = 0;
-  /// The recalls at which its rows were put back.
+  /// The number of the last recall that put back its rows.
   std::int64_t recall = 0;
-  /// It is not what its index says: which session it is, and to which peer, is not known.
+  /// The row differs from its index: its session and its peer are not known.
   bool isDamaged = false;
 };
 
-/// What a claim need not read: pending rows that were enqueued here and not claimed since, or that an earlier claim
-/// read and had no room for, and the rows of sessions that began or were claimed here.
+/// Rows that a claim need not read: pending rows that were enqueued here and not claimed since, or that an earlier
+/// claim read and had no room for, and the rows of sessions that began or were claimed here.
 ///
-/// Anything may be missing. Code that changes such a row otherwise than through the reference takes it out of here.
+/// Any row may be missing. Code that changes such a row other than through the reference removes it from here.
 /// Thread-safety: none.
 class ClaimCache final : public WriteBack {
 public:
   /// Whether `add` would keep anything: beyond `kRowBytesMax` the oldest stay, as they are claimed first.
   [[nodiscard]] bool hasRoom() const noexcept { return rowBytes_ < kRowBytesMax; }
   void add(delivery::MessageKey key, OutboxRow&& row);
-  /// What is taken is gone from here.
+  /// Removes the row from the cache and returns it.
   [[nodiscard]] std::optional<OutboxRow> take(delivery::MessageKey key);
 
-  /// Valid until sessions are kept or forgotten; null: not known.
+  /// Valid until sessions are kept or forgotten; null if not known.
   [[nodiscard]] SessionRow* session(delivery::SessionKey key);
-  /// Valid as above.
+  /// The reference is valid as long as `session`'s.
   SessionRow& keep(delivery::SessionKey key, SessionRow&& row);
   void forget(delivery::SessionKey key) { sessions_.erase(key); }
   void forgetSessions() noexcept { sessions_.clear(); }
@@ -62,7 +62,7 @@ public:
   void forget() noexcept override;
 
 private:
-  // More than what is under way at once; what exceeds it is a backlog, and larger caches gained nothing.
+  // More than is in flight at once; more rows would be a backlog, and larger caches gained nothing.
   static constexpr std::size_t kRowBytesMax = 2 * 1024 * 1024;
   static constexpr std::size_t kSessionsMax = 20'000;
 

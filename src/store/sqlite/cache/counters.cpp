@@ -8,7 +8,7 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Sessions whose peer is remembered: about 4 MB.
+// The number of sessions for which the peer is remembered: about 4 MB.
 constexpr std::size_t kKnownSessionsMax = 100'000;
 
 constexpr std::array<const char*, kCounterCount> kCounterNames = {"pending",
@@ -75,14 +75,14 @@ bool isLive(MessageState state) {
   return state == MessageState::pending || state == MessageState::sending || state == MessageState::sent;
 }
 
-// Only foreign statements make one negative.
+// Only foreign statements can make a gauge negative.
 bool hasNegativeGauge(const CounterValues& values) {
   constexpr Counter kGauges[] = {Counter::pending,  Counter::sent,  Counter::failed,       Counter::pendingBytes,
                                  Counter::retained, Counter::inbox, Counter::inboundBytes, Counter::inboxBytes};
   return std::ranges::any_of(kGauges, [&values](Counter gauge) { return values[indexOf(gauge)] < 0; });
 }
 
-// Of a live state.
+// For a live state.
 Counter gaugeOf(MessageState state) {
   return state == MessageState::sent ? Counter::sent : Counter::pending;
 }
@@ -90,7 +90,7 @@ Counter gaugeOf(MessageState state) {
 }  // namespace
 
 Stats toStats(const CounterValues& values, std::uint64_t sending) {
-  // Foreign statements may leave a gauge below 0 until it is counted anew.
+  // Foreign statements may leave a gauge below 0 until the next recount.
   const auto at = [&values](Counter counter) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, values[indexOf(counter)]));
   };
@@ -226,7 +226,7 @@ void Counters::move(delivery::SessionKey session, MessageState from, MessageStat
 }
 
 void Counters::acknowledged(WallTime enqueuedAt, WallTime now) {
-  // A calendar that was set back between enqueue and ACK makes it negative.
+  // The difference is negative if the clock was set back between enqueue and ACK.
   add(Counter::ackLatency, std::max(now - enqueuedAt, std::chrono::milliseconds(0)).count());
   add(Counter::lastAckedAt, millis(now) - value(Counter::lastAckedAt));
 }
@@ -279,7 +279,7 @@ void Counters::flushAll() {
     if (peersCount_) {
       Query updatePeer(updatePeer_, std::span<const std::int64_t>(values));
       updatePeer.add(peer);
-      // 0 stands for that of a session which is missing.
+      // 0 is the peer of a missing session.
       peersCount_ = updatePeer.run() != 0 || peer == 0;
     }
   }

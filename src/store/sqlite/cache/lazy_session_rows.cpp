@@ -31,7 +31,7 @@ void LazySessionRows::catchUp() {
   if (behind != 0) {
     Query(catchUp_).run();
     states_.forget();
-    // Written with this commit: two stores that take turns would look at the same rows each time.
+    // Written with this commit; otherwise two stores that take turns would look at the same rows each time.
     counters_.add(Counter::tailsKey, behind);
   }
   complete_ = true;
@@ -97,7 +97,7 @@ void LazySessionRows::writeUpTo(delivery::MessageKey key) {
   }
   const delivery::MessageKey written = queue_.empty() ? counters_.value(Counter::lastKey) : queue_.front().first - 1;
   requireInvariant(written <= counters_.value(Counter::lastKey), "lazy session rows: written beyond the last message");
-  // A file that says less than it could costs the store that catches up some looks.
+  // A lower value in the file only costs the store that catches up some looks.
   counters_.note(Counter::tailsKey, written - counters_.value(Counter::tailsKey));
   undo_.clear();
 }

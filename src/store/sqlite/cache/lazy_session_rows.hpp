@@ -17,52 +17,50 @@
 
 namespace ackbox::store::sqlite {
 
-/// SQL: what the rows of the outbox behind `tails_key` say of their sessions, and the sessions' own states do not:
-/// `session_id`, `last_sequence`, and of those that are live `first_id` and their number, `live`.
+/// SQL: the facts of sessions that outbox rows behind `tails_key` show and the sessions' states lack: `session_id`,
+/// `last_sequence`, and for the live rows `first_id` and their number, `live`.
 inline constexpr std::string_view kUnwrittenTails =
     "(SELECT o.session_id AS session_id, max(o.sequence) AS last_sequence, min(o.id) FILTER (WHERE o.state<3) AS "
     "first_id, count(*) FILTER (WHERE o.state<3) AS live FROM #outbox AS o CROSS JOIN #session_states AS w ON "
     "w.session_id=o.session_id WHERE o.id>(SELECT tails_key FROM #counters) AND o.sequence>w.last_sequence GROUP BY "
     "o.session_id)";
 
-// SQL on `m` (#session_states) and `t`, which is `kUnwrittenTails` joined to it where it has something: what is true
-// now.
+// SQL on `m` (#session_states) and `t`, which is `kUnwrittenTails` left-joined to it: the current values.
 inline constexpr std::string_view kSessionLive = "(m.live+coalesce(t.live,0))";
 inline constexpr std::string_view kSessionLastSequence = "max(m.last_sequence,coalesce(t.last_sequence,0))";
 inline constexpr std::string_view kSessionHead = "iif(m.live=0,coalesce(t.first_id,m.head_id),m.head_id)";
 
 /// Writes the tails and the gauges of sessions.
 ///
-/// It differs from `SessionStates`, which it writes through, in that it gathers also inside nested scopes, where frames
-/// are enqueued, and takes back what an undone scope has appended; and that it may put its changes off to a later
-/// commit.
+/// It writes through `SessionStates`. Unlike that, it also gathers inside nested scopes, where frames are enqueued, and
+/// removes the rows that an undone scope has appended; and it may leave its changes to a later commit.
 ///
-/// A message says by itself where its session's tail is, so an enqueue leaves the session's state alone, which mostly
-/// is written soon all the same: when a claim of the session ends. `Counter::tailsKey` says up to which message the
-/// sessions' states are written; at most `kBehindMax` are behind it, and a store that finds some that it has not put
-/// there itself catches up. A message that goes takes its session's tail into the state first, in the same commit: its
-/// number is never given again.
+/// A message's row shows its session's tail, so an enqueue does not write the session's state, which is mostly written
+/// soon anyway, when a claim of the session ends. `Counter::tailsKey` is the last message that the sessions' states
+/// include; at most `kBehindMax` messages are behind it, and a store catches up on those that it did not enqueue
+/// itself. Before a message is deleted, its session's tail is written to the state in the same commit, so that its
+/// number is never used again.
 ///
 /// All in a transaction. Thread-safety: none.
 class LazySessionRows final : public WriteBack {
 public:
-  /// How far the sessions' states may lag behind: what the next opener reads in less than 10 ms.
+  /// How many messages the sessions' states may lag behind: the next opening reads them in less than 10 ms.
   static constexpr std::int64_t kBehindMax = 8192;
 
   LazySessionRows(sqlite3* connection, std::string_view prefix, Counters& counters, SessionStates& states);
 
-  /// Writes what others have put off.
+  /// Writes the changes that other connections left to a later commit.
   void begun(bool othersCommitted) override;
 
   /// The session's next message was stored.
   void append(delivery::SessionKey session, std::uint64_t sequence, delivery::MessageKey key);
-  /// The number of the session's newest message; its row says `written`.
+  /// The sequence of the session's newest message; `written` is the one in its state.
   [[nodiscard]] std::uint64_t lastSequence(delivery::SessionKey session, std::uint64_t written) const;
 
-  /// Adds to `state`, which is the session's, what it does not say yet. Not in a nested scope.
+  /// Adds the changes that are not written yet to `state`, the session's state. Not in a nested scope.
   void moveInto(delivery::SessionKey session, SessionState& state);
 
-  /// Writes the sessions that anything else than an append has changed, and those that lag too far.
+  /// Writes the sessions with changes other than appends, and those that lag too far.
   void flush() override;
   void flushAll() override;
   void committed() noexcept override { scopes_.clear(); }
@@ -79,7 +77,7 @@ private:
     delivery::MessageKey first = 0;
     std::int64_t rows = 0;
   };
-  /// A session's entry before a change; without rows there was none.
+  /// A session's entry before a change; without rows if there was no entry.
   struct Undo {
     delivery::SessionKey session = 0;
     Appended before;
@@ -92,13 +90,13 @@ private:
   SessionStates& states_;
   Statement catchUp_;
   std::unordered_map<delivery::SessionKey, Appended> unwritten_;
-  // By the first message; an entry whose session has meanwhile been written says nothing.
+  // Ordered by the first message; ignored if the session was written meanwhile.
   std::deque<std::pair<delivery::MessageKey, delivery::SessionKey>> queue_;
   // Of this transaction.
   std::vector<Undo> undo_;
-  // Where each nested scope began in it.
+  // The size of `undo_` at the start of each nested scope.
   std::vector<std::size_t> scopes_;
-  // All that is behind `tailsKey` is in `unwritten_`.
+  // Whether `unwritten_` has all messages behind `tailsKey`.
   bool complete_ = false;
 };
 

@@ -5,7 +5,7 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// In each commit that settles something, beyond twice the rows that it settled.
+// Rows that each settling commit looks at, in addition to twice the number of rows that it settled.
 constexpr std::size_t kLooks = 32;
 
 }  // namespace

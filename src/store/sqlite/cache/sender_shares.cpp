@@ -5,7 +5,7 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Senders that are kept in memory.
+// The number of senders that are kept in memory.
 constexpr std::size_t kSendersMax = 1'024;
 
 constexpr std::int64_t kSessionBytes = 192;

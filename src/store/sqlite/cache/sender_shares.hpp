@@ -15,7 +15,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// What one sender makes the file keep, or what a row adds to that.
+/// The amount of data that the file keeps for one sender, or the amount that a row adds.
 struct SenderShare {
   std::int64_t sessions = 0;
   std::int64_t origins = 0;
@@ -29,25 +29,25 @@ struct SenderShare {
   bool operator==(const SenderShare&) const = default;
 };
 
-// What each kind of row counts for. `bytes` is reckoned: the texts of a key, which stand in an index as well, count
-// twice, and the rest by its usual size. `senderRows` reckons alike.
+// The share of each kind of row. `bytes` is an estimate: the texts of a key, which are also in an index, count twice,
+// and the rest by its usual size. `senderRows` uses the same estimate.
 [[nodiscard]] SenderShare shareOfSession(std::string_view source, std::string_view origin, std::string_view session);
 [[nodiscard]] SenderShare shareOfOrigin(std::string_view source, std::string_view origin);
 [[nodiscard]] SenderShare shareOfMark(std::string_view source, std::string_view id);
-/// Of a kept result of a deferred frame; `texts`: the bytes of its code, detail and data.
+/// For a kept result of a deferred frame; `texts`: the bytes of its code, detail and data.
 [[nodiscard]] SenderShare shareOfResult(std::string_view source, std::string_view origin, std::string_view session,
                                         std::string_view frameId, std::size_t texts);
 [[nodiscard]] SenderShare shareOfWaiting(std::size_t dataBytes);
 
-/// A table of `source,sessions,origins,marks,bytes,inbox,inbox_bytes` that is counted from all rows: for `verify` and
-/// for a recount.
+/// SQL: a table of `source,sessions,origins,marks,bytes,inbox,inbox_bytes` that is counted from all rows, for `verify`
+/// and for a recount.
 [[nodiscard]] std::string senderRows();
 
-/// Writes `#inbound_senders` and its totals anew. In the caller's transaction; costs by the number of rows.
+/// Rewrites `#inbound_senders` and its totals. In the caller's transaction; the cost grows with the number of rows.
 void recountSenders(sqlite3* connection, std::string_view prefix);
 
-/// The rows of `#inbound_senders`: changes gather in memory and are written once a commit. A frame of a session that is
-/// known changes none.
+/// The rows of `#inbound_senders`: changes gather in memory and are written once a commit. A frame of a known session
+/// changes no row.
 ///
 /// All in a transaction; changed outside nested scopes only. Thread-safety: none.
 class SenderShares final : public UnscopedWriteBack {
@@ -76,7 +76,7 @@ private:
   Statement write_;
   Statement remove_;
   Entries entries_;
-  // Where these entries stand.
+  // The positions of the changed entries.
   std::vector<Entries::iterator> changed_;
 };
 

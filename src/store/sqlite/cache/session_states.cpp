@@ -7,10 +7,10 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Kept from one transaction to the next: about 2 MB.
+// The number of states that are kept from one transaction to the next: about 2 MB.
 constexpr std::size_t kStatesMax = 20'000;
 
-// Rows to a statement: 4.1 thousand instructions each instead of 6.7 with one, and twice as many gain little more.
+// Rows per statement: 4.1 thousand instructions each instead of 6.7 thousand; twice as many rows gain little more.
 constexpr std::size_t kWrittenTogether = 16;
 
 std::string writeStatesText(std::size_t rows) {
@@ -63,7 +63,7 @@ SessionStates::Entry& SessionStates::entryOf(delivery::SessionKey session) {
   columns >> state.lastSequence >> state.previousSequence >> state.confirmedSequence >> state.dueAt >> state.isFirm >>
       state.live >> state.failed >> state.head;
   if (!columns.next<bool>()) {
-    // SQLite would say 0, and what was acknowledged would be sent again, or a number be given twice.
+    // SQLite would return 0: acknowledged messages would be sent again, or a number be used twice.
     throw Error(Errc::databaseCorrupt, "the state of session " + std::to_string(session) +
                                            " holds what is no number: other SQL has changed it; ackbox verify FILE "
                                            "names it, and ackbox repair FILE mends what can be mended");

@@ -15,32 +15,32 @@
 
 namespace ackbox::store::sqlite {
 
-/// SQL: gives the session with the key ?1 a state, if it has none.
+/// SQL: inserts a state for the session with the key ?1, if it has none.
 inline constexpr std::string_view kInsertState = "INSERT OR IGNORE INTO #session_states VALUES(?1,0,0,0,0,0,0,0,0)";
 
 /// Throws `databaseCorrupt`.
 [[noreturn]] void throwStateMissing(delivery::SessionKey session);
 
-/// What moves of a session: its row of `#session_states`.
+/// The changing part of a session: its row of `#session_states`.
 struct SessionState {
-  /// Of its newest message that is written here; `LazySessionRows` knows of later ones.
+  /// The sequence of the newest message that this row includes; `LazySessionRows` knows of later ones.
   std::uint64_t lastSequence = 0;
-  /// Of the last message stood by: acked or deferred.
+  /// The sequence of the last message that was acked or deferred.
   std::uint64_t previousSequence = 0;
-  /// The highest that the peer is known to have accepted of this file.
+  /// The highest sequence of this file that the peer is known to have accepted.
   std::uint64_t confirmedSequence = 0;
   WallTime dueAt{};
-  /// `dueAt` stands however far ahead it is.
+  /// `dueAt` is valid however far ahead it is.
   bool isFirm = false;
   std::int64_t live = 0;
   std::int64_t failed = 0;
-  /// Its first live row when last seen; a hint.
+  /// The first live row when it was last seen; a hint.
   delivery::MessageKey head = 0;
 };
 
-/// Keeps sessions' states in memory and writes what has changed once a commit, several rows to a statement: most
-/// messages change one, and a statement for each was a sixth of what a message takes the sender. What enqueues change,
-/// which is gathered inside nested scopes and may be written by a later commit, is in `LazySessionRows`.
+/// Keeps sessions' states in memory and writes the changed ones once per commit, several rows per statement: most
+/// messages change one, and a statement for each was a sixth of a message's cost at the sender. Changes by enqueues,
+/// which gather inside nested scopes and may be written by a later commit, are in `LazySessionRows`.
 ///
 /// All in a transaction; changed outside nested scopes only. Code that changes the rows by SQL calls `flush` first and
 /// `forget` afterwards. Thread-safety: none.
@@ -50,12 +50,12 @@ public:
 
   /// Valid until `flush`. Throws `databaseCorrupt` when the session has no row.
   [[nodiscard]] const SessionState& of(delivery::SessionKey session) { return entryOf(session).state; }
-  /// The same, to be changed before `flush`.
+  /// The same, for changes before `flush`.
   [[nodiscard]] SessionState& change(delivery::SessionKey session);
-  /// The session's row was made just now, by `kInsertState`. Even in a nested scope: when that is undone, what is
-  /// remembered is true of the session that gets the key next.
+  /// The session's row has just been inserted by `kInsertState`. Allowed in a nested scope: if that is undone, the
+  /// cached state is right for the next session that gets the key.
   void created(delivery::SessionKey session) { entries_.try_emplace(session); }
-  /// Null: it is not in memory, so its row is all there is.
+  /// Null if it is not in memory; then its row has all changes.
   [[nodiscard]] const SessionState* known(delivery::SessionKey session) const;
 
   void flush() override;

@@ -4,8 +4,8 @@
 
 namespace ackbox::store::sqlite {
 
-/// Checks what must hold whatever callers and other processes do. A violation is a defect of this library: the
-/// transaction is rolled back, and nothing wrong reaches the file. Stays on in every build.
+/// Checks a condition that must hold regardless of callers and other processes. A violation is a defect of this
+/// library: the transaction is rolled back, and no wrong data reaches the file. Enabled in every build.
 inline void requireInvariant(bool holds, const char* violation) {
   if (!holds) {
     throw std::logic_error(violation);
@@ -13,11 +13,11 @@ inline void requireInvariant(bool holds, const char* violation) {
 }
 
 /// A part of the store's memory that runs ahead of the file inside a write transaction: it gathers changes that a
-/// commit writes, or remembers what was read or written. `components.hpp` keeps all parts in one list, in the
-/// order of a commit: `flush`, `committed` and `scopeBegun` go forward in it, all other steps backward.
+/// commit writes, or caches data that was read or written. `components.hpp` keeps all parts in one list, in the order
+/// of a commit: `flush`, `committed` and `scopeBegun` go forward in it, all other steps backward.
 ///
-/// There is one way to forget: `forget` drops what was gathered and what was remembered, and from then on the part says
-/// what the file says. Nothing throws but `begun`, `flush`, `flushAll` and `scopeBegun`.
+/// `forget` drops all gathered and cached data; from then on the part agrees with the file. Only `begun`, `flush`,
+/// `flushAll` and `scopeBegun` may throw.
 class WriteBack {
 public:
   WriteBack() = default;
@@ -25,25 +25,24 @@ public:
   WriteBack(const WriteBack&) = delete;
   WriteBack& operator=(const WriteBack&) = delete;
 
-  /// A transaction has begun. `othersCommitted`: another connection has committed since the last one, or that is not
-  /// known.
+  /// A transaction has begun. `othersCommitted`: another connection has, or may have, committed since the last one.
   virtual void begun(bool othersCommitted) {
     if (othersCommitted) {
       forget();
     }
   }
-  /// Before the commit: writes what must be in it.
+  /// Before the commit: writes the changes that it must include.
   virtual void flush() {}
-  /// The same, but puts nothing off.
+  /// The same, but leaves no change to a later commit.
   virtual void flushAll() { flush(); }
   virtual void committed() noexcept {}
   virtual void rolledBack() noexcept { forget(); }
 
-  /// A nested scope begins. A part that cannot take changes back one by one has none at that moment.
+  /// A nested scope begins. A part that cannot undo single changes must have none pending.
   virtual void scopeBegun() { requireInvariant(!isPending(), "write-back: a change is pending where a scope begins"); }
   /// The innermost scope ended, and its changes stay.
   virtual void scopeReleased() noexcept {}
-  /// The innermost scope ended, and the file is as it was at its begin.
+  /// The innermost scope ended, and the file is as it was when the scope began.
   virtual void scopeUndone() noexcept { forget(); }
 
   virtual void forget() noexcept = 0;
@@ -51,7 +50,7 @@ public:
   [[nodiscard]] virtual bool isPending() const noexcept { return false; }
 };
 
-/// A part that changes outside nested scopes only, which is checked. A scope that is undone leaves it as it is.
+/// A part that changes only outside nested scopes, which is checked. Undoing a scope does not affect it.
 class UnscopedWriteBack : public WriteBack {
 public:
   void committed() noexcept override { scopes_ = 0; }

@@ -4,7 +4,7 @@
 #include "store/digest.hpp"
 #include "store/sqlite/inbound/inbound_marks.hpp"
 
-// Deletes marks: those that are past their time, the sessions of closed stores, and all marks of one sender.
+// Deletes expired marks, the sessions of closed stores, and all marks of one sender.
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -25,8 +25,8 @@ std::size_t InboundMarks::purge(std::size_t limit) {
   return purged;
 }
 
-// The order of events decides what came first, not the calendar: a clock that leaps ahead makes a store silent for
-// long, but not another one begin after it.
+// Requires that another store began later: a clock that leaps ahead makes a store look silent for long, but does not
+// make another store begin after it.
 void InboundMarks::closeSilent(std::string_view source, WallTime now, std::chrono::milliseconds silence) {
   const std::size_t closed =
       Query(closeSilent_, source, now - silence - kSeenStep, now - kSeenStep, kSeenStep.count()).run();
@@ -36,7 +36,7 @@ void InboundMarks::closeSilent(std::string_view source, WallTime now, std::chron
   sweep(source, kSweptEach);
 }
 
-// In turns: frames of one store may wait for long, and keep its sessions.
+// Takes the stores in turn, because waiting frames of one store may keep its sessions for long.
 void InboundMarks::sweep(std::string_view source, std::size_t limit) {
   const auto known = sweeps_.find(source);
   SessionPlace place = known == sweeps_.end() ? SessionPlace() : known->second;
@@ -63,7 +63,7 @@ void InboundMarks::sweep(std::string_view source, std::size_t limit) {
       Query(closeSwept_, source, origin).run();
       place = {following(origin), {}};
     }
-    // A store without sessions is work, too.
+    // A store without sessions counts as one row.
     left -= std::max<std::size_t>(looked, 1);
   }
   if (!place.origin.empty()) {
@@ -78,7 +78,7 @@ void InboundMarks::sweep(std::string_view source, std::size_t limit) {
 
 InboundMarks::Slice InboundMarks::dropSessions(std::string_view source, std::optional<std::string_view> origin,
                                                SessionPlace& place, std::size_t limit) {
-  // A mark that is gathered is written, or it would outlive its session.
+  // Writes the gathered marks, or they would outlive their sessions.
   flush();
   struct Found {
     std::int64_t key;
@@ -152,7 +152,7 @@ std::size_t InboundMarks::forgetSessions(std::string_view source, std::optional<
   return slice.looked;
 }
 
-// A store stays known while some of its sessions stay.
+// A store stays known while any of its sessions stays.
 std::size_t InboundMarks::forgetOrigins(std::string_view source, std::optional<std::string_view> origin,
                                         ForgetPlace& place, std::size_t limit, ForgetReport& report) {
   std::vector<std::string> found;

@@ -15,7 +15,7 @@ constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
 // Sessions whose mark is kept in memory: 5 MB, and seven times that with the longest names.
 constexpr std::size_t kMarksMax = 20'000;
 
-// SQLite would say 0, and what took effect would take effect again.
+// SQLite would return 0, and applied frames would take effect again.
 void requireNumbers(bool areNumbers, const InboundIdentity& frame) {
   if (!areNumbers) {
     throw Error(Errc::databaseCorrupt, "what was accepted of session '" + std::string(frame.session) + "' from " +
@@ -54,7 +54,7 @@ InboundMarks::InboundMarks(Context& context)
       purge_(context.prepare("DELETE FROM #processed_messages WHERE (id,source) IN (SELECT id,source FROM "
                              "#processed_messages WHERE keep_until_ms<?1 ORDER BY keep_until_ms LIMIT ?2) "
                              "RETURNING source,id")),
-      // ?2: silent since before; ?3: a store that began after it is too new to have replaced another one.
+      // ?2: silent since before this instant; ?3: a store that began later is too new to have replaced another one.
       closeSilent_(context.prepare(
           "UPDATE #inbound_origins SET state=1 WHERE source=?1 AND origin IN (SELECT origin FROM #inbound_origins "
           "INDEXED BY #inbound_origins_seen WHERE source=?1 AND state=0 AND seen_at_ms<min(?2,coalesce((SELECT "
@@ -64,7 +64,7 @@ InboundMarks::InboundMarks(Context& context)
                                      "source=?1 AND state=1 AND origin>=?2 ORDER BY origin LIMIT 1")),
       closeSwept_(context.prepare("UPDATE #inbound_origins SET state=2 WHERE source=?1 AND origin=?2 AND NOT EXISTS("
                                   "SELECT 1 FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
-      // ?4: of this store only; NULL: of all. No text is above a BLOB.
+      // ?4: only this store's sessions; NULL: all stores'. A BLOB sorts above any text.
       selectSessions_(context.prepare(
           "SELECT id,origin,session,EXISTS(SELECT 1 FROM #inbox AS i WHERE i.source=?1 AND i.origin=s.origin AND "
           "i.session=s.session) FROM #inbound_sessions AS s WHERE source=?1 AND (origin,session)>=(?2,?3) AND "
@@ -74,7 +74,7 @@ InboundMarks::InboundMarks(Context& context)
                                      "origin<=coalesce(?3,x'ff') ORDER BY origin LIMIT ?4")),
       dropOrigin_(context.prepare("DELETE FROM #inbound_origins WHERE source=?1 AND origin=?2 AND NOT EXISTS(SELECT 1 "
                                   "FROM #inbound_sessions WHERE source=?1 AND origin=?2)")),
-      // Of all senders: neither of the two has an index on its sender, which would be written with each mark.
+      // Looks at all senders' rows: neither table has an index on the sender, which each mark would have to update.
       selectResults_(context.prepare(
           "SELECT frame_id,source,origin,session,sequence,length(CAST(coalesce(code,'')||coalesce(detail,'')||"
           "coalesce(result,'') AS BLOB)) FROM #inbox_results WHERE (frame_id,source,origin,session,sequence)>(?1,?2,?3,"
@@ -92,7 +92,7 @@ std::string markId(std::string_view session, std::string_view id) {
 AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   AdmissionReply reply;
   if (frame.sequence == 0) {
-    // Kept while the query looks at it.
+    // Must live as long as the query.
     const std::string id = markId(frame.session, frame.id);
     Query query(selectMessage_, id, frame.source);
     if (query.next()) {
@@ -106,10 +106,10 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   const bool isOther = mark.acceptedDigest && *mark.acceptedDigest != frame.digest;
   const Origin& origin = originOf(frame);
   if (origin.isClosed) {
-    // Before all others: what it had accepted is not known any more, so that anything may be a repetition.
+    // Checked first: the accepted frames of a closed store are no longer known, so any frame may be a repetition.
     reply.admission = Admission::closedOrigin;
   } else if (frame.epoch < std::max(origin.epoch, mark.epoch)) {
-    // Before the comparison of sequences: a restored sender's numbers may name other content.
+    // Checked before the sequences: a restored sender's numbers may name other frames.
     reply.admission = Admission::staleEpoch;
   } else if (frame.sequence == reply.accepted && !mark.acceptedId.empty() && mark.acceptedId != frame.id) {
     reply.admission = Admission::numberTaken;
@@ -126,7 +126,7 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   if (reply.admission != Admission::take) {
     reply.acceptedId = mark.acceptedId;
     if (mark.key == 0) {
-      // Nothing is kept of sessions that nothing was ever taken of.
+      // Sessions without an accepted frame are not kept.
       sessions_.erase(name_);
     }
   }
@@ -172,7 +172,7 @@ InboundMarks::Origin& InboundMarks::originOf(const InboundIdentity& frame) {
 void InboundMarks::markOrigin(const InboundIdentity& frame, WallTime now, std::chrono::milliseconds silence) {
   Origin& origin = originOf(frame);
   const bool isNew = !origin.isKnown;
-  // A clock that was set back would keep it silent.
+  // Also if the clock was set back, because the store would otherwise stay silent.
   const bool isSeen = isNew || now - origin.seenAt >= kSeenStep || now + kSeenStep < origin.seenAt;
   if (!isSeen && frame.epoch <= origin.epoch) {
     return;
@@ -238,13 +238,13 @@ std::optional<InboundLimit> InboundMarks::findLimit(const InboundIdentity& frame
   };
   std::optional<InboundLimit> limit = look();
   if (limit) {
-    // There may be what nobody needs any more.
+    // Some rows may no longer be needed.
     purge(kSweptAtLimit);
     sweep(frame.source, kSweptAtLimit);
     limit = look();
   }
   if (limit && isNewSession) {
-    // Nothing is kept of sessions that nothing was ever taken of.
+    // Sessions without an accepted frame are not kept.
     sessions_.erase(name_);
   }
   return limit;
@@ -268,8 +268,8 @@ void InboundMarks::markAccepted(const InboundIdentity& frame, std::uint64_t gap,
   requireNoScope();
   const WallTime now = context_.clock.wallNow();
   if (frame.sequence == 0) {
-    // An expired frame is refused, so a purged id cannot come back, unless its expiry lies beyond the most that is
-    // kept. Compared first: an expiry at the end of time has no room for the skew.
+    // An expired frame is refused, so a purged id cannot come back, unless its expiry is after the longest retention.
+    // The minimum is taken first: adding the skew to an expiry at the end of time would overflow.
     const WallTime most = now + life.most;
     const WallTime wished = frame.expiresAt ? std::min(*frame.expiresAt, most) + kClockSkew : WallTime();
     const WallTime keepUntil = std::max(now + life.least, std::min(wished, most));
@@ -318,7 +318,7 @@ void InboundMarks::flush() {
     Query update(updateSession_, mark->key, mark->accepted, mark->epoch, mark->gaps, mark->updatedAt, mark->acceptedId,
                  mark->acceptedDigest);
     if (update.run() != 1) {
-      // Frames that are not marked would take effect again.
+      // Frames without a mark would take effect again.
       throw Error(Errc::databaseCorrupt, "an inbound session's mark was taken away by foreign statements");
     }
     mark->isChanged = false;

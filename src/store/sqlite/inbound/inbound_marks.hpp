@@ -15,15 +15,15 @@
 
 namespace ackbox::store::sqlite {
 
-/// What stands for a frame without a sequence in its mark. AGENIUM's ids are unique in their session only; no name has
-/// control characters, so a newline keeps the two apart.
+/// The key of the mark of a frame without a sequence. AGENIUM's ids are unique only in their session; names have no
+/// control characters, so a newline separates the two.
 [[nodiscard]] std::string markId(std::string_view session, std::string_view id);
 
-/// What was processed: a high-water mark per inbound session, for ever (P6), and a mark per frame outside any session,
-/// for a while.
+/// The marks of processed frames: a high-water mark per inbound session, kept forever (P6), and a mark per frame
+/// outside any session, kept for a limited time.
 ///
-/// Sessions' marks are kept in memory, and written once a commit however many frames moved them. Changed outside nested
-/// scopes only.
+/// Sessions' marks are kept in memory, and written once per commit, even if several frames moved them. Changed only
+/// outside nested scopes.
 ///
 /// All in a transaction. Thread-safety: none.
 class InboundMarks final : public store::InboundMarks, public UnscopedWriteBack {
@@ -33,7 +33,7 @@ public:
   [[nodiscard]] AdmissionReply admit(const InboundIdentity& frame) override;
   void markAccepted(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) override;
   void markProcessed(const InboundIdentity& frame, std::uint64_t gap, const MarkLife& life) override;
-  /// Keeps the mark of a frame outside sessions until `least` at least, and makes it anew where it is gone. Returns
+  /// Keeps the mark of a frame outside sessions at least until `least`, and makes it again if it has expired. Returns
   /// until when it is kept.
   WallTime prolong(const InboundFrame& frame, WallTime least);
   void countDuplicate() override;
@@ -42,7 +42,7 @@ public:
   std::size_t purge(std::size_t limit) override;
   [[nodiscard]] std::optional<InboundLimit> limitReached(const InboundIdentity& frame,
                                                          const InboundLimits& limits) override;
-  /// The same for the final outcome of a frame that is deferred; counts nothing.
+  /// The same for the final outcome of a deferred frame; counts nothing.
   [[nodiscard]] std::optional<InboundLimit> resultLimitReached(std::string_view source, const InboundLimits& limits);
   ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
                             std::size_t limit) override;
@@ -53,24 +53,24 @@ public:
   [[nodiscard]] bool isPending() const noexcept override { return !changed_.empty(); }
 
 private:
-  // Senders' stores that are kept in memory.
+  // The number of senders' stores that are kept in memory.
   static constexpr std::size_t kOriginsMax = 1'024;
-  // How exactly the last frame's time is kept for a sender's store: not a write for each of its frames.
+  // The precision of a store's last frame's time, so that not each of its frames causes a write.
   static constexpr std::chrono::milliseconds kSeenStep = std::chrono::hours(24);
-  // Sessions of closed stores that go for each that is made, and where a sender is at its limit.
+  // The number of sessions of closed stores that are deleted for each new session, and for a sender at its limit.
   static constexpr std::size_t kSweptEach = 4;
   static constexpr std::size_t kSweptAtLimit = 256;
 
   [[nodiscard]] std::optional<InboundLimit> findLimit(const InboundIdentity& frame, const InboundLimits& limits);
 
   struct Mark {
-    /// Of its row; 0: it has none.
+    /// The key of its row; 0 if it has none.
     std::int64_t key = 0;
     std::uint64_t accepted = 0;
     std::uint64_t epoch = 0;
     std::string acceptedId;
     std::optional<std::uint64_t> acceptedDigest;
-    // What the row does not say yet.
+    // The changes that the row does not have yet.
     bool isChanged = false;
     std::int64_t gaps = 0;
     WallTime updatedAt;
@@ -82,20 +82,20 @@ private:
   struct Origin {
     bool isKnown = false;
     bool isClosed = false;
-    /// The highest seen.
+    /// The highest epoch seen.
     std::uint64_t epoch = 0;
     WallTime seenAt;
   };
-  /// Only of the frame that `markOf` was asked for last. Valid until the next call.
+  /// `frame` must be the one of the last `markOf`. Valid until the next call.
   Origin& originOf(const InboundIdentity& frame);
   [[nodiscard]] std::optional<InboundLimit> bytesLimitReached(std::string_view source, const InboundLimits& limits);
-  /// A frame of the store was taken.
+  /// Records that a frame of the store was accepted.
   void markOrigin(const InboundIdentity& frame, WallTime now, std::chrono::milliseconds silence);
 
   // --- forgetting.cpp: what may go.
-  /// Closes a few stores of the sender that were silent for so long after another took their place.
+  /// Closes a few stores of the sender that were silent for `silence` after another store replaced them.
   void closeSilent(std::string_view source, WallTime now, std::chrono::milliseconds silence);
-  /// Where to go on among a sender's sessions, which are looked at in the order of their names.
+  /// A position among a sender's sessions, in the order of their names.
   struct SessionPlace {
     std::string origin;
     std::string session;
@@ -104,13 +104,13 @@ private:
     std::size_t looked = 0;
     std::size_t dropped = 0;
   };
-  /// Looks at up to `limit` sessions and stores of the closed ones, and takes away what may go.
+  /// Looks at up to `limit` closed stores and their sessions, and deletes those that are no longer needed.
   void sweep(std::string_view source, std::size_t limit);
-  /// Looks at up to `limit` sessions from `place` on, of one store or of all, and moves it behind them. Those with
-  /// frames in the inbox stay.
+  /// Looks at up to `limit` sessions from `place` on, of one store or of all, deletes those without frames in the
+  /// inbox, and moves `place` behind them.
   Slice dropSessions(std::string_view source, std::optional<std::string_view> origin, SessionPlace& place,
                      std::size_t limit);
-  // Steps of `forgetSender`: each looks at up to `limit` rows of one table from `place` on, and returns at how many.
+  // Steps of `forgetSender`: each looks at up to `limit` rows of one table from `place` on, and returns their number.
   std::size_t forgetSessions(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
                              std::size_t limit, ForgetReport& report);
   std::size_t forgetOrigins(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
@@ -140,13 +140,13 @@ private:
   Statement dropResult_;
   Statement selectMarks_;
   Statement dropMark_;
-  // Of senders that spoke lately.
+  // The stores of senders that sent recently.
   std::map<std::string, Origin, std::less<>> origins_;
-  // Where the sweeps of senders go on that have closed stores. A hint: without it they begin at the first store.
+  // Where to continue the sweep of a sender with closed stores. A hint: without it the sweep begins at the first store.
   std::map<std::string, SessionPlace, std::less<>> sweeps_;
   std::unordered_map<std::string, Mark> sessions_;
   std::vector<Mark*> changed_;
-  // Made anew by each look; kept for its room. It begins with the name of the sender's store.
+  // Rewritten by each lookup; a member to reuse its memory. It begins with the name of the sender's store.
   std::string name_;
 };
 

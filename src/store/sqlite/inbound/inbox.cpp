@@ -13,10 +13,10 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Rows of one statement.
+// Rows per statement.
 constexpr std::size_t kInboxTogether = 32;
 
-/// ?1 to ?32.
+/// SQL: the list (?1 to ?32).
 std::string listedKeys() {
   std::string keys = "(?1";
   for (std::size_t place = 2; place <= kInboxTogether; ++place) {
@@ -25,7 +25,7 @@ std::string listedKeys() {
   return keys.append(")");
 }
 
-/// `step(part)` for up to `kInboxTogether` of `all` at a time.
+/// Calls `step(part)` with up to `kInboxTogether` items of `all` at a time.
 template <typename Item, typename Step>
 void inParts(std::span<const Item> all, const Step& step) {
   for (; !all.empty(); all = all.subspan(std::min(all.size(), kInboxTogether))) {
@@ -33,7 +33,7 @@ void inParts(std::span<const Item> all, const Step& step) {
   }
 }
 
-/// The keys of up to `kInboxTogether` items, for a statement of so many: the last one fills the places that are left.
+/// The keys of up to `kInboxTogether` items, for a statement for that many: the last key fills the remaining places.
 template <typename Item, typename KeyOf>
 std::array<InboxKey, kInboxTogether> keysOf(std::span<const Item> part, const KeyOf& keyOf) {
   std::array<InboxKey, kInboxTogether> keys{};
@@ -92,8 +92,8 @@ std::uint64_t Inbox::size() {
   return static_cast<std::uint64_t>(context_.counters.value(Counter::inbox));
 }
 
-// What one sender has waiting may be as much as is left for all, so that each of several gets a similar share. An
-// eighth is kept for senders that have nothing waiting.
+// One sender's waiting frames may take as much as is left for all, so that several senders get similar shares. An
+// eighth is reserved for senders without waiting frames.
 bool Inbox::isFull(const InboundFrame& frame, const DeferredOptions& limits) {
   const auto gauge = [this](Counter counter) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, context_.counters.value(counter)));
@@ -102,7 +102,7 @@ bool Inbox::isFull(const InboundFrame& frame, const DeferredOptions& limits) {
   const auto hasNoRoom = [](std::uint64_t all, std::int64_t ownPart, std::uint64_t more, std::uint64_t most) {
     constexpr std::uint64_t kKeptPart = 8;
     const std::uint64_t left = all < most ? most - all : 0;
-    // A sender that has nothing here may be longer than its share.
+    // The first frame of a sender may be larger than its share.
     return left == 0 || (ownPart > 0 && static_cast<std::uint64_t>(ownPart) + more + most / kKeptPart > left);
   };
   return hasNoRoom(gauge(Counter::inbox), own.inbox, 0, limits.framesMax) ||
@@ -169,12 +169,12 @@ Admission Inbox::compare(const InboundIdentity& frame) {
   return digestOf(query.view(1), query.view(2)) == frame.digest ? Admission::duplicate : Admission::idConflict;
 }
 
-// SQLite's writers take turns: keys are in the order of commits, so the last key is the place.
+// SQLite serializes writers, so keys are in the order of commits, and the last key is the position.
 NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
   NewInboxRows found{.rows = {}, .next = after};
   Query query(selectAfter_, after.place.empty() ? 0 : std::stoll(after.place), limit);
   while (query.next()) {
-    // No name has control characters, so newlines keep them apart.
+    // Names have no control characters, so newlines separate them.
     found.rows.push_back(
         {query.integer(0),
          query.integer(4) != 0 ? query.text(1) + '\n' + query.text(2) + '\n' + query.text(3) : query.text(0),
@@ -255,8 +255,8 @@ void Inbox::claimTogether(std::span<const InboxKey> keys, std::span<InboxClaim> 
   }
 }
 
-// The index has the names once more: under those the sender knows the frame. When it was enqueued is not to be
-// believed.
+// Takes the names from the index, which repeats them: the sender knows the frame by these. The time of a damaged row is
+// not reliable.
 void Inbox::nameByIndex(InboxRow& row) {
   Query query(selectName_, row.key);
   if (query.next()) {
@@ -309,7 +309,7 @@ void Inbox::remove(std::span<const InboxEnding> ends) {
                                 : Query(removeMany_, std::span<const std::int64_t>(keysOf(part, keyOf))).run();
   });
   if (removed != ends.size()) {
-    // Its effects would be made once more. After the rollback nothing is known, and each row is looked at.
+    // The frame's effects would be repeated. The rollback drops the cached facts, so each row is read again.
     throw Error(Errc::databaseCorrupt, "rows of the inbox that are run were taken away by foreign statements");
   }
   for (const InboxEnding& end : ends) {
@@ -322,7 +322,7 @@ void Inbox::remove(std::span<const InboxEnding> ends) {
 void Inbox::retry(std::span<const InboxRetry> runs) {
   const WallTime now = context_.clock.wallNow();
   for (const InboxRetry& run : runs) {
-    // Where it is charged, `verify` wants to be able to say why.
+    // `verify` requires a reason for each charged run.
     const std::string_view text = run.error.empty() ? std::string_view("not-now") : truncatedError(run.error);
     Query(retry_, run.key, run.dueAt, text, now).run();
   }
@@ -369,7 +369,7 @@ InboxChange Inbox::lookAt(InboxKey key) {
   change.row = readRow(columns);
   change.receipt.sequence = change.row.frame.sequence;
   if (owner != 0) {
-    // Its outcome is on the way.
+    // A run of the row is under way.
     change.receipt.state = InboxState::running;
     change.receipt.refusal = Errc::invalidTransition;
   } else if (dueAt > context_.clock.wallNow()) {

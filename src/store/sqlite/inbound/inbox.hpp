@@ -54,10 +54,10 @@ public:
 private:
   /// The row, and whether it may be changed.
   [[nodiscard]] InboxChange lookAt(InboxKey key);
-  /// Up to `kInboxTogether` of them; see `claim`.
+  /// Claims up to `kInboxTogether` rows; see `claim`.
   void claimTogether(std::span<const InboxKey> keys, std::span<InboxClaim> replies, std::chrono::milliseconds waitMax);
   void nameByIndex(InboxRow& row);
-  /// Deletes the rows of `ends`, all of which are there.
+  /// Deletes the rows of `ends`, all of which must exist.
   void remove(std::span<const InboxEnding> ends);
 
   Context& context_;

@@ -9,8 +9,8 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// A redrive gives a frame of a session a new number, and one outside sessions a later instant, which stands in the
-// place of the number where an outcome is kept. 0: it does not say.
+// The number of an outcome outside sessions. A redrive gives a frame of a session a new number, and a frame outside
+// sessions a later instant, which replaces the number in a stored outcome. 0 if the frame has no time.
 std::uint64_t redriveNumberOf(const std::optional<WallTime>& time) {
   return time ? static_cast<std::uint64_t>(std::max<std::int64_t>(1, time->time_since_epoch().count())) : 0;
 }
@@ -25,7 +25,7 @@ InboundIdentity nameOf(const InboundFrame& frame) {
   return name;
 }
 
-// Outside sessions one outcome is kept of a frame, of whatever number.
+// Outside sessions a frame has one stored outcome, under any number.
 std::uint64_t lastNumberOf(const InboundIdentity& frame) {
   return frame.sequence == 0 ? std::numeric_limits<std::int64_t>::max() : frame.sequence;
 }
@@ -75,7 +75,7 @@ bool InboxResults::forgetOlder(const InboundIdentity& frame) {
     Query query(selectResult_, frame.id, frame.source, frame.origin, frame.session, frame.sequence,
                 lastNumberOf(frame));
     const std::uint64_t refused = query.next() ? query.as<std::uint64_t>(4) : 0;
-    // A request that comes late is about an earlier instant.
+    // A late request has an earlier instant.
     if (refused == 0 || redriveNumberOf(frame.time) <= refused) {
       return false;
     }
@@ -128,7 +128,7 @@ void InboxResults::dropResult(const InboundIdentity& frame) {
   }
 }
 
-// A look costs a tenth of a deletion that finds nothing, and each completion asks.
+// Looks first, which costs a tenth of a deletion that finds nothing, because each completion calls this.
 void InboxResults::purge(std::size_t limit) {
   const WallTime now = context_.clock.wallNow();
   if (!Query(selectOldResult_, now).next()) {

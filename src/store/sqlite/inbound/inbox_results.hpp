@@ -12,8 +12,8 @@
 
 namespace ackbox::store::sqlite {
 
-/// The outcomes that are kept of frames which were in the inbox, for a while: of those that say more than that the
-/// frame was acknowledged. Of a frame outside sessions there is one at most.
+/// The stored outcomes of frames that were in the inbox. An outcome is stored for a limited time if it says more than
+/// that the frame was acknowledged. A frame outside sessions has one at most.
 ///
 /// All in a transaction. Thread-safety: none.
 class InboxResults {
@@ -22,21 +22,21 @@ public:
 
   [[nodiscard]] std::optional<FrameResult> find(const InboundIdentity& frame);
   [[nodiscard]] bool has(std::string_view source, std::string_view messageId);
-  /// Whether a frame outside sessions was redriven since it was refused: then its outcome and its mark are gone.
+  /// Whether a frame outside sessions was redriven after it was refused; if so, deletes its outcome and its mark.
   [[nodiscard]] bool forgetOlder(const InboundIdentity& frame);
-  /// Keeps the frame's mark, and its outcome where that says more. Its row is gone.
+  /// Keeps the frame's mark, and its outcome if that says more. The row has been deleted.
   void keep(const InboxEnding& end, std::chrono::milliseconds retention);
-  /// The same of a frame that must not come back by a redrive either: the outcome is about any number.
+  /// The same for a frame that even a redrive must not bring back: the outcome applies to any number.
   void keepDiscarded(const InboxEnding& end, std::chrono::milliseconds retention);
-  /// Deletes up to `limit` of those that were kept for their time.
+  /// Deletes up to `limit` expired outcomes.
   void purge(std::size_t limit);
 
 private:
-  /// Until when a frame that ends now is remembered. Its mark is, from here on.
+  /// Until when a frame that ends now is remembered. Keeps its mark as long.
   [[nodiscard]] WallTime remember(const InboundFrame& frame, std::chrono::milliseconds retention);
-  /// `number` is the one that it is about: of a frame outside sessions, see `redriveNumberOf`; 0: any.
+  /// `number` is the number to which the outcome applies; for a frame outside sessions, see `redriveNumberOf`; 0: any.
   void keepResult(const InboundFrame& frame, std::uint64_t number, const FrameResult& result, WallTime keepUntil);
-  /// Of a frame outside sessions: whatever was kept of it.
+  /// Deletes the frame's outcome; for a frame outside sessions, under any number.
   void dropResult(const InboundIdentity& frame);
 
   Context& context_;

@@ -37,7 +37,7 @@ sqlite3* accept(sqlite3* connection, const OutboxOptions& options) {
 
 }  // namespace
 
-// What the steps of an enqueue work with; made before them.
+// The objects that the steps of an enqueue use; constructed before them.
 struct ApplicationTables {
   ApplicationTables(sqlite3* connection, const OutboxOptions& givenOptions)
       : handle(accept(connection, givenOptions)),
@@ -59,14 +59,14 @@ struct ApplicationTables {
   LazySessionRows lazyRows;
 };
 
-// Nothing is remembered between two calls: the caller's transaction may be rolled back at any time.
+// Keeps no state between two calls, because the caller's transaction may be rolled back at any time.
 struct ApplicationWriter::Impl final : private ApplicationTables, private EnqueueSteps {
   Impl(sqlite3* connection, const OutboxOptions& givenOptions, std::function<void()> givenCommitted)
       : ApplicationTables(connection, givenOptions),
         EnqueueSteps(handle, options, *clock, *random, rows, counters, lazyRows),
         committed(std::move(givenCommitted)),
         selectPeer(handle, "SELECT id FROM #peers WHERE name=?1", options.tablePrefix),
-        // Looks at no more than that: behind more dead letters, the gauges are believed.
+        // Looks at 256 rows at most: behind more dead letters, the gauges are trusted.
         selectAny(handle,
                   "SELECT count(*)=256 OR coalesce(sum(state IN (0,2)),0)>0 FROM (SELECT state FROM #outbox WHERE "
                   "id>=(SELECT oldest_key FROM #counters) ORDER BY id LIMIT 256)",
@@ -81,15 +81,15 @@ struct ApplicationWriter::Impl final : private ApplicationTables, private Enqueu
         peers.emplace(peer.name, query.integer(0));
       }
     }
-    // Takes the place of the automatic checkpoint, which is passive and could race the store's commits.
+    // Replaces the automatic checkpoint, which is passive and could race the store's commits.
     sqlite3_wal_hook(handle, &Impl::onCommit, this);
-    // An enqueue that is refused undoes a savepoint, which must not happen in a transaction that has outgrown the
-    // cache: see `Connection`.
+    // A refused enqueue rolls back a savepoint, which must not happen in a transaction that has spilled its cache: see
+    // `Connection`.
     execute(handle, "PRAGMA cache_spill=OFF");
   }
   ~Impl() override {
     sqlite3_wal_autocheckpoint(handle, kSqliteAutocheckpointPages);
-    // Fails only where SQLite has no memory left; the connection then goes on not to spill.
+    // Fails only if SQLite is out of memory; spilling then stays off.
     sqlite3_exec(handle, ("PRAGMA cache_spill=" + spill).c_str(), nullptr, nullptr, nullptr);
   }
   Impl(const Impl&) = delete;
@@ -117,14 +117,14 @@ private:
 public:
   const std::function<void()> committed;
   std::map<std::string, delivery::PeerKey, std::less<>> peers;
-  // Of the enqueue that is under way.
+  // The tail of the current enqueue's session.
   SessionTail tail;
   Statement selectPeer;
   Statement selectAny;
   Statement savepoint;
   Statement release;
   Statement rollbackTo;
-  // The caller's: pages of cache beyond which a transaction goes to the log before its commit; 0: never.
+  // The caller's setting: the pages of cache beyond which a transaction spills to the log before its commit; 0: never.
   const std::string spill;
 };
 
@@ -177,7 +177,7 @@ void ApplicationWriter::Impl::beforeChange(const Frame& /*frame*/) {
   lazyRows.begun(true);
 }
 
-// Foreign statements may leave gauges that say otherwise, which the store counts anew when it next writes.
+// Needed because foreign statements may leave wrong gauges, which the store recounts when it next writes.
 bool ApplicationWriter::Impl::isNoneLive() {
   Query query(selectAny);
   return !query.next() || query.integer(0) == 0;

@@ -11,7 +11,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// Enqueues on a connection and in a transaction that are not ours: no caches, counters updated row by row.
+/// Enqueues on an application's connection and in its transaction: no caches, counters updated row by row.
 ///
 /// Thread-safety: that of the connection. Lifetime: ends before the connection.
 class ApplicationWriter {

@@ -14,18 +14,18 @@
 namespace ackbox::store::sqlite {
 
 // The log of a message's failed attempts: a JSON array in its row, the newest first, each an object with the keys
-// `first_at_ms`, `at_ms`, `count`, `took_ms` (null: no request), `outcome`, `status` (null: no answer) and `error`. It
-// is written by the settle of an attempt that failed and by nothing else. What is in it already is input: the file may
-// come from anybody.
+// `first_at_ms`, `at_ms`, `count`, `took_ms` (null: no request), `outcome`, `status` (null: no answer) and `error`.
+// Only the settle of a failed attempt writes it. Its existing content is untrusted input: the file may come from
+// anyone.
 
-/// Entries that a row keeps.
+/// The number of entries that a row keeps.
 inline constexpr int kAttemptsMax = 8;
 inline constexpr std::size_t kAttemptErrorBytesMax = 200;
 
-/// SQL, for an UPDATE of #outbox: the row's log with one attempt more. An attempt that failed as the last one did is
-/// counted there. `addAttempt` binds ?9 to ?13.
+/// SQL, for an UPDATE of #outbox: the row's log with one more attempt. An attempt that failed like the last one is
+/// counted in that entry. `addAttempt` binds ?9 to ?13.
 [[nodiscard]] std::string attemptLogged();
-/// Binds the attempt that `settlement` ends at `now`; of one that was deferred, nothing is logged.
+/// Binds the attempt that `settlement` ends at `now`; a deferred attempt is not logged.
 void addAttempt(Query& query, const delivery::Settlement& settlement, delivery::Next next, WallTime now);
 
 /// A query of the log of the message with the id ?1.

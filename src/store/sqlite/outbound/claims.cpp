@@ -14,8 +14,8 @@ bool isDue(WallTime dueAt, bool isFirm, WallTime now) {
   return dueAt <= now || (!isFirm && dueAt > now + delivery::kWaitMax);
 }
 
-// Until when a pending row waits; nothing: it may go. A session's backoff is its session's, so of an ordered row only
-// the delay counts that it was enqueued with; an unordered one keeps its backoff itself.
+// Until when a pending row waits; nothing if it may be sent. The backoff of an ordered row is in its session, so only
+// the delay of its enqueue counts; an unordered row has its own backoff.
 std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool wasTried, bool unordered, bool waited,
                                    WallTime now) {
   if (dueAt <= now || (wasTried && (!unordered || isDue(dueAt, false, now)))) {
@@ -24,7 +24,7 @@ std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool was
   if (wasTried || enqueuedAt <= now) {
     return dueAt;
   }
-  // The calendar stands before the enqueue: it has been set back, and says nothing of how much of the delay is over.
+  // The clock is before the enqueue: it was set back, and does not show how much of the delay is over.
   return waited ? std::nullopt : std::optional(now + (dueAt - enqueuedAt));
 }
 
@@ -65,7 +65,7 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, const Look& look
   claimed.session = wanted.session;
   SessionRow* const session = sessionOf(wanted.session);
   if (session == nullptr) {
-    // Nobody can hold what is not there; its rows are gone as well.
+    // A session that does not exist cannot be held; its rows do not exist either.
     reply.sessions.push_back(std::move(claimed));
     return;
   }
@@ -74,7 +74,7 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, const Look& look
   claimed.previousSequence = state.previousSequence;
   claimed.confirmedSequence = state.confirmedSequence;
   claimed.priority = session->priority;
-  // The rows that were put back may have been discovered since this was decided: only what the claim knew of counts.
+  // The rows that were put back may have been discovered after the decision: only recalls that it knew of count.
   const bool isUndiscovered = session->recall > std::min(look.recalls, context_.recallsDiscovered);
   if (context_.inFlight.sessions.isForeign(wanted.session) || isUndiscovered) {
     claimed.status = delivery::ClaimStatus::busy;
@@ -94,7 +94,7 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, const Look& look
       }
     }
     if (!claimed.rows.empty() || !claimed.deferred.empty()) {
-      // The rows before the one that is taken, or waits, are a prefix all the same.
+      // The rows before the one that is busy or waits are still a prefix.
       claimed.status = delivery::ClaimStatus::claimed;
     }
     for (std::size_t index = firstMessage; index < reply.messages.size(); ++index) {
@@ -130,8 +130,8 @@ SessionRow* Claims::sessionOf(delivery::SessionKey key) {
   return &context_.claimCache.keep(key, std::move(row));
 }
 
-// A message of this file under its number was sent, whatever became of the answer. A peer that names no id is doubted
-// only where the number was never given away.
+// Whether this file sent a message with that id and number, regardless of the answer. If the peer names no id, only a
+// number that was never assigned is doubted.
 bool Claims::isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame) {
   if (frame.id.empty()) {
     return frame.sequence <= context_.lazyRows.lastSequence(session, context_.states.of(session).lastSequence);
@@ -139,7 +139,7 @@ bool Claims::isOurs(delivery::SessionKey session, const delivery::AcceptedFrame&
   return Query(isOurs_, frame.id, session, frame.sequence).next();
 }
 
-// The row's own state and owner are the whole claim: nothing else is shared with other unordered messages.
+// The claim consists of the row's own state and owner: unordered messages share nothing else.
 void Claims::claimUnit(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply) {
   delivery::SessionClaimed claimed;
   claimed.session = wanted.session;
@@ -166,7 +166,7 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, con
     return;
   }
   if (context_.inFlight.rows.isForeign(key)) {
-    // Its owner lives, or its claims would have been released: never robbed, whatever is known of the session.
+    // The row's owner is alive, or its claims would have been released: its rows are never taken from it.
     session.status = delivery::ClaimStatus::busy;
     return;
   }
@@ -189,7 +189,7 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, con
   }
   const std::uint64_t wireBytes = delivery::wireBytes(row->frame.data.size());
   if (!reply.messages.empty() && reply.bytes + wireBytes > look.bytesMax) {
-    // The next claim is likely to be of it.
+    // The next claim probably includes this row.
     reply.isFull = true;
     session.status = delivery::ClaimStatus::full;
     context_.claimCache.add(key, std::move(*row));
@@ -202,15 +202,15 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, con
 void Claims::take(delivery::MessageKey key, OutboxRow& row, bool isHeld, delivery::SessionClaimed& session,
                   ClaimReply& reply) {
   OutboundFrame& frame = row.frame;
-  // A row that is found in one session and read of another is sent in neither's name.
+  // A row that was found in one session but names another is sent for neither.
   const bool isElsewhere = !delivery::isUnit(session.session) && row.session != session.session;
   if (isHeld) {
-    // The number that the earlier claim has becomes stale.
+    // The number of the earlier claim becomes stale.
     Query(claimAgain_, key).run();
     ++row.attempt;
   }
   const auto bytes = static_cast<std::int64_t>(frame.data.size());
-  // Of a damaged row, the session that it was found in is more likely its own.
+  // For a damaged row, the session in which it was found is more likely to be right.
   const delivery::SessionKey of = delivery::isUnit(session.session) ? row.session : session.session;
   context_.inFlight.rows.add(key);
   context_.inFlight.facts.insert_or_assign(
@@ -242,15 +242,15 @@ void Claims::endClaims(std::span<const delivery::SessionRelease> releases) {
       SessionState& state = context_.states.change(released.session);
       const bool isRecalled =
           released.recalls < context_.recallsMade && sessionOf(released.session)->recall > released.recalls;
-      // What was enqueued and settled rides in the one write of the state.
+      // Changes by enqueues and settles are included in the same write of the state.
       context_.lazyRows.moveInto(released.session, state);
       state.dueAt = released.dueAt;
       state.isFirm = released.isFirm;
       if (!isRecalled) {
         state.previousSequence = released.previousSequence.value_or(state.previousSequence);
       } else if (released.isAfterReset) {
-        // What the peer has taken since it went back: with a lower number the next message would pass this one at a
-        // peer that goes back once more.
+        // The sequence that the peer has accepted since its restore: with a lower one, the next message would overtake
+        // this one at a peer that is restored once more.
         state.previousSequence = std::max(state.previousSequence, released.previousSequence.value_or(0));
       }
       const auto confirmed = context_.inFlight.confirmed.extract(released.session);

@@ -9,7 +9,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// Takes sessions and their head rows for this owner, and gives sessions back.
+/// Claims sessions and their head rows for this owner, and releases sessions.
 ///
 /// All in a transaction. Thread-safety: none.
 class Claims final : public store::Claims {
@@ -21,7 +21,7 @@ public:
   void endClaims(std::span<const delivery::SessionRelease> releases) override;
 
 private:
-  // Of one claim.
+  // The parameters of one claim.
   struct Look {
     WallTime now;
     std::int64_t recalls = 0;
@@ -32,10 +32,10 @@ private:
   void claimUnit(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply);
   void claimRow(delivery::MessageKey key, delivery::MessageKey waited, const Look& look,
                 delivery::SessionClaimed& session, ClaimReply& reply);
-  /// `isHeld`: an earlier claim has it.
+  /// `isHeld`: an earlier claim of this owner has the row.
   void take(delivery::MessageKey key, OutboxRow& row, bool isHeld, delivery::SessionClaimed& session,
             ClaimReply& reply);
-  /// Null: there is no such session. Valid until the cache's next change.
+  /// Null if there is no such session. Valid until the cache's next change.
   [[nodiscard]] SessionRow* sessionOf(delivery::SessionKey key);
   [[nodiscard]] std::optional<OutboxRow> read(delivery::MessageKey key);
   [[nodiscard]] bool isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame);

@@ -43,14 +43,14 @@ HandChange DeadLetters::change(std::string_view messageId, Transition transition
     made.session = place.sessionName;
     made.lastError = query.text(7);
   }
-  // What is in flight is its owner's to settle, though the table lets that owner fail it.
+  // Only its owner may settle a message in flight; the transition table's `fail` is for that owner.
   const bool inFlight = made.receipt.state == MessageState::sending;
   if (inFlight || delivery::next(made.receipt.state, transition) == Next::illegal) {
     made.receipt.refusal = Errc::invalidTransition;
   } else if (transition == Transition::redrive) {
     made.receipt.sequence = redrive(place);
   } else {
-    // A dead letter always says why.
+    // A dead letter always has a reason.
     made.reason = reason.empty() ? std::string_view("marked-failed") : truncatedError(reason);
     // The guard cannot fail: the state was read in this transaction.
     static_cast<void>(settle(place, made.receipt.state, transition, made.reason));

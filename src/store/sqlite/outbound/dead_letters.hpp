@@ -46,12 +46,12 @@ private:
   Statement choose_;
 };
 
-/// SELECT of `columns` from `o` (#outbox), `s` (#sessions) and `p` (#peers), and last whether the filter chooses the
-/// row. Looks at dead letters only, in key order. Parameters: above which key, up to which, how many to look at; then
-/// the filter's peer, session and reason, `failedBefore`, its retries, its error and its type.
+/// SELECT of `columns` from `o` (#outbox), `s` (#sessions) and `p` (#peers); the last column is whether the filter
+/// chooses the row. Looks at dead letters only, in key order. Parameters: above which key, up to which, how many to
+/// look at; then the filter's peer, session and reason, `failedBefore`, its retries, its error and its type.
 [[nodiscard]] std::string deadLetterSelect(std::string_view columns);
 
-/// The instant at which a row must have failed to be chosen; the far future when any will do.
+/// The latest instant of failure of a chosen row; the far future if there is no such condition.
 [[nodiscard]] WallTime failedBefore(const DeadLetterFilter& filter, WallTime now);
 
 }  // namespace ackbox::store::sqlite

@@ -9,7 +9,7 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Where nobody asks for rows (a manager that was not started), memory is not spent on them: they are in the file.
+// If no rows are taken (a manager that was not started), more are not kept in memory: they are in the file.
 constexpr std::size_t kPublishedRowsMax = 100'000;
 
 }  // namespace
@@ -34,7 +34,7 @@ void Discovery::publish(const std::vector<delivery::RowSeen>& rows) noexcept {
       return;
     }
   } catch (const std::bad_alloc&) {
-    // They are committed, and the file knows them.
+    // The rows are committed, so `rescan` reads them from the file.
   }
   rescan();
 }
@@ -43,7 +43,7 @@ NewRows Discovery::take(std::size_t limit) {
   NewRows found = takeRows(limit);
   found.damaged = std::exchange(context_.damagedSessions, {});
   try {
-    // After the rows, so that no row is discovered without the holds that came before it.
+    // Read after the rows, so that no row is discovered without the holds that were set before it.
     if (hasScanned_) {
       holds_.refresh();
     }
@@ -59,8 +59,8 @@ NewRows Discovery::takeRows(std::size_t limit) {
   NewRows found;
   const delivery::MessageKey before = lastTaken_;
   try {
-    // Before the rows: a commit that came between is seen now and looked for once more. To ask the file would be two
-    // locks for each commit of ours.
+    // Taken before the rows: a commit in between is read now and looked for once more. Reading the version from the
+    // file would take two locks per commit of this store.
     const std::int64_t version = transaction_.seenVersion();
     hasScanned_ = version != scannedVersion_ || !(published_.empty() || published_.front().key == lastTaken_ + 1);
     if (!hasScanned_) {
@@ -74,7 +74,7 @@ NewRows Discovery::takeRows(std::size_t limit) {
     }
     return found;
   } catch (...) {
-    // What was found is lost with the exception: it is taken again next time.
+    // The exception loses the found rows: the next call takes them again.
     for (const delivery::SessionInfo& session : found.sessions) {
       sessions_.erase(session.key);
     }
@@ -100,7 +100,7 @@ void Discovery::restart() noexcept {
   holds_.restart();
 }
 
-// Sessions that are known stay known.
+// Known sessions stay known.
 void Discovery::startOver(std::int64_t recalls) noexcept {
   recalls_ = recalls;
   lastTaken_ = 0;
@@ -145,8 +145,8 @@ void Discovery::scan(std::size_t limit, NewRows& found) {
       continue;
     }
     if (!*isNew && caughtUp_) {
-      // Other connections' enqueues may have changed it. Not asked while the backlog is read, where each session is
-      // introduced with the latest.
+      // Other connections' enqueues may have changed the priority. Not read during the backlog, in which each session
+      // is introduced with its latest priority.
       row.priority = priorityOf(row.session, priorities);
     }
     found.rows.push_back(row);

@@ -15,20 +15,20 @@
 
 namespace ackbox::store::sqlite {
 
-/// Finds the rows that the machine does not know yet. Keys grow in commit order and are never used twice, so what is
-/// new is above the last key taken: rows of own commits come from memory, those of others are read.
+/// Finds the rows that the machine does not know yet. Keys grow in commit order and are never used twice, so new rows
+/// are above the last key taken. Rows of this store's commits come from memory; others' rows are read.
 ///
 /// Between transactions. Thread-safety: none.
 class Discovery final : public store::Discovery {
 public:
   Discovery(Context& context, Transaction& transaction, Holds& holds);
 
-  /// Rows of an own commit, in key order.
+  /// Adds the rows of a commit of this store, in key order.
   void publish(const std::vector<delivery::RowSeen>& rows) noexcept;
   [[nodiscard]] NewRows take(std::size_t limit) override;
   void stop() noexcept override;
   void restart() noexcept override;
-  /// All live rows are taken anew, of sessions that stay known: old rows were put back, for the `recalls`th time.
+  /// Makes `take` return all live rows again, as old rows were put back, with recall `recalls`; sessions stay known.
   void startOver(std::int64_t recalls) noexcept;
   [[nodiscard]] const std::string& sessionName(delivery::SessionKey key) const override;
 
@@ -37,11 +37,11 @@ private:
   void takePublished(std::size_t limit, NewRows& found);
   void scan(std::size_t limit, NewRows& found);
   void rescan() noexcept;
-  /// True when the session was not known; nothing: it is damaged, and its rows are passed over.
+  /// True if the session was not known; nothing if it is damaged, and its rows are skipped.
   std::optional<bool> introduce(delivery::SessionKey key, NewRows& found);
-  /// Nothing: it is missing, or not what was written.
+  /// Nothing if the session is missing, or not what was written.
   [[nodiscard]] std::optional<delivery::SessionInfo> read(delivery::SessionKey key);
-  /// A session's priority now, read once per `read`.
+  /// A session's current priority; `read` caches it.
   [[nodiscard]] std::uint8_t priorityOf(delivery::SessionKey key,
                                         std::unordered_map<delivery::SessionKey, std::uint8_t>& read);
 
@@ -51,20 +51,20 @@ private:
   Statement scan_;
   Statement selectSession_;
   delivery::MessageKey lastTaken_ = 0;
-  // The file's version up to which everything committed by others has been taken; -1: nothing has.
+  // The file's version up to which all rows of other connections have been taken; -1: none have.
   std::int64_t scannedVersion_ = -1;
-  // See `Context::recallsDiscovered`: what it will be when the backlog has been taken.
+  // The value of `Context::recallsDiscovered` after the backlog has been taken.
   std::int64_t recalls_ = 0;
-  // The last that was handed out, since the last restart.
+  // The last recall that `take` has returned since the last restart.
   std::int64_t recallsHanded_ = 0;
-  // The last call read the file, others' rows among them.
+  // Whether the last call read the file, including other connections' rows.
   bool hasScanned_ = false;
   bool listening_ = true;
-  // The backlog has been taken.
+  // Whether the backlog has been taken.
   bool caughtUp_ = false;
   std::deque<delivery::RowSeen> published_;
   std::unordered_map<delivery::SessionKey, std::string> sessions_;
-  // Damaged, since the last restart. What is enqueued later must not overtake what was passed over.
+  // Damaged sessions since the last restart. Later rows must not overtake the skipped ones.
   std::unordered_set<delivery::SessionKey> passedOver_;
 };
 

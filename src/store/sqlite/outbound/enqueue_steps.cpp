@@ -19,11 +19,11 @@ EnqueueReceipt EnqueueSteps::run(const Frame& frame, std::optional<delivery::Pee
     return *refusal;
   }
   if (!frame.id.empty() || !frame.idempotencyKey.empty() || !frame.supersedeKey.empty()) {
-    // They are about other messages.
+    // These fields refer to other messages.
     beforeLook();
   }
   const WallTime now = clock_.wallNow();
-  // Before the queue is found full: a repetition gets its first receipt all the same.
+  // Checked before the limits: a repetition gets its first receipt even if the queue is full.
   if (auto repetition = keys_.find(frame.idempotencyKey, now)) {
     return *repetition;
   }
@@ -47,8 +47,8 @@ EnqueueReceipt EnqueueSteps::run(const Frame& frame, std::optional<delivery::Pee
   return receipt;
 }
 
-// A queue without a message is not full, whatever the gauges say: they are counted anew before the commit, and until
-// then the limits hold for what comes beyond the excess.
+// A queue without a message is not full, even if the gauges say so: they are recounted before the commit, and until
+// then the limits apply to the fill beyond the excess.
 std::optional<EnqueueReceipt> EnqueueSteps::refuse(const Frame& frame, const std::vector<Supersedable>& replaced) {
   const Fill gauges{counters_.live(), counters_.liveBytes()};
   const auto beyond = [this](const Fill& fill) {

@@ -16,8 +16,8 @@
 
 namespace ackbox::store::sqlite {
 
-/// The steps of an enqueue, the same on the store's own connection, with everything in memory that the store keeps
-/// there, and on an application's connection, where nothing is remembered between two calls. What differs is virtual.
+/// The steps of an enqueue, the same on the store's own connection, with all of the store's caches, and on an
+/// application's connection, with no state between two calls. The differing steps are virtual.
 ///
 /// All in a transaction. Thread-safety: that of the connection.
 class EnqueueSteps {
@@ -30,25 +30,25 @@ protected:
   EnqueueSteps(sqlite3* connection, const OutboxOptions& options, Clock& clock, Random& random, OutboxRows& rows,
                Counters& counters, LazySessionRows& lazyRows);
 
-  /// `peer`: nothing when the frame's peer is not configured.
+  /// `peer`: nothing if the frame's peer is not configured.
   EnqueueReceipt run(const Frame& frame, std::optional<delivery::PeerKey> peer);
-  /// Counts the row at `place`, and moves its session's `tail` there. `bytes`: of its data.
+  /// Counts the row at `place`, and moves its session's `tail` there. `bytes`: the size of its data.
   void append(delivery::PeerKey peer, SessionTail& tail, const SessionTail& place, delivery::MessageKey key,
               std::int64_t bytes);
-  /// The gauges are read anew.
+  /// Forgets the excess, because the gauges are read again.
   void forgetExcess() noexcept { excess_ = {}; }
 
-  /// The outbox's rows are looked at next.
+  /// Called before the outbox's rows are looked at.
   virtual void beforeLook() {}
-  /// The gauges and the tails are used next, and claims where `frame` supersedes.
+  /// Called before the gauges and the tails are used, and the claims if `frame` supersedes.
   virtual void beforeChange(const Frame& frame) = 0;
   /// Whether no message is live, as far as a bounded look shows.
   [[nodiscard]] virtual bool isNoneLive() = 0;
-  /// The session's tail; it is made if it does not exist. Valid until the next call.
+  /// The session's tail; creates the session if it does not exist. Valid until the next call.
   [[nodiscard]] virtual SessionTail& tailOf(const SessionName& session, std::uint8_t priority) = 0;
   virtual void insert(NewRow&& row, const Frame& frame) = 0;
   virtual void priorityChanged(const SessionTail& /*place*/) {}
-  /// `message` was taken away for the one of `receipt`.
+  /// `message` was superseded by the message of `receipt`.
   virtual void superseded(const Supersedable& /*message*/, const Frame& /*frame*/, const EnqueueReceipt& /*receipt*/) {}
 
 private:
@@ -63,7 +63,7 @@ private:
   LazySessionRows& lazyRows_;
   IdempotencyKeys keys_;
   UuidGenerator uuids_;
-  // By so much the gauges are known to be too high in this transaction, after foreign statements.
+  // The amount by which the gauges are known to be too high in this transaction, after foreign statements.
   Fill excess_;
 };
 

@@ -8,9 +8,8 @@
 
 namespace ackbox::store::sqlite {
 
-/// Enqueued rows that are not in the file yet, as several rows of one statement cost less than a statement for each.
-/// `flush` writes them: before anything else that looks at the outbox's rows. An error is of any of the enqueues
-/// before.
+/// Enqueued rows that are not in the file yet, because one statement for several rows costs less than one for each.
+/// `flush` must be called before any code looks at the outbox's rows; its error may come from any earlier enqueue.
 ///
 /// All in a transaction. Thread-safety: none.
 class GatheredRows final : public WriteBack {
@@ -19,7 +18,7 @@ public:
 
   void add(NewRow&& row);
   void flush() override;
-  /// Written now, so that what is forgotten when the scope is undone is only the scope's.
+  /// Writes now, so that undoing the scope drops only the scope's rows.
   void scopeBegun() override { flush(); }
   void forget() noexcept override { gathered_.clear(); }
   [[nodiscard]] bool isPending() const noexcept override { return !gathered_.empty(); }

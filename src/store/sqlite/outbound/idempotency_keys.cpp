@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kPurgedPerKey = 2;
 
-// How often a key that outlasts its retention is asked about, at most.
+// The minimum time between two checks of a key that outlasts its retention.
 constexpr std::chrono::milliseconds kExtensionMin = std::chrono::minutes(1);
 
 }  // namespace

@@ -11,17 +11,17 @@
 
 namespace ackbox::store::sqlite {
 
-/// Which idempotency keys have been used, and by which message. Touched only by enqueues that have a key.
+/// The used idempotency keys and their messages. Only enqueues with a key access them.
 ///
 /// All in a transaction. Thread-safety: that of the connection.
 class IdempotencyKeys {
 public:
   IdempotencyKeys(sqlite3* connection, std::string_view prefix, std::chrono::milliseconds retention);
 
-  /// The receipt of a repetition: the first message with `key`. Nothing when the key is free or empty.
+  /// The receipt of a repetition: the first message with `key`. Nothing if the key is free or empty.
   [[nodiscard]] std::optional<EnqueueReceipt> find(std::string_view key, WallTime now);
-  /// Keeps `key`, if it is not empty, for the message of `receipt`. Forgets a few others that are over, so that they go
-  /// twice as fast as they come.
+  /// Stores `key`, if it is not empty, for the message of `receipt`. Deletes a few expired keys, so that they are
+  /// deleted twice as fast as they are added.
   void remember(std::string_view key, const EnqueueReceipt& receipt, WallTime now);
 
 private:

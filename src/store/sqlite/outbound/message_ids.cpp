@@ -7,8 +7,8 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// A rest is, from its lowest bit: the random bits, the counter, and the milliseconds that the id is ahead of its row,
-// which are mostly none: the generator runs ahead of a clock that stands still or goes back.
+// A rest has, from its lowest bit: the random bits, the counter, and the milliseconds by which the id is ahead of its
+// row. These are mostly 0: the generator runs ahead only of a clock that stands still or goes back.
 constexpr unsigned kRandomBits = UuidGenerator::kRandomBits;
 constexpr unsigned kAheadShift = kRandomBits + UuidGenerator::kCounterBits;
 constexpr std::uint64_t kRandomMask = (std::uint64_t{1} << kRandomBits) - 1;
@@ -19,7 +19,7 @@ static_assert(kRandomBits == 22 && kAheadShift == 34 && UuidGenerator::kKeyDigit
 
 Uuid uuidOf(delivery::MessageKey key, WallTime enqueuedAt, std::int64_t rest) noexcept {
   const auto bits = static_cast<std::uint64_t>(rest);
-  // Unsigned, because a damaged file may say anything.
+  // Unsigned, because a damaged file may have any value.
   const std::uint64_t milliseconds =
       static_cast<std::uint64_t>(millis(enqueuedAt)) + static_cast<std::uint64_t>(rest >> kAheadShift);
   return UuidGenerator::compose(milliseconds, bits >> kRandomBits & kCounterMask, bits & kRandomMask, key);
@@ -36,7 +36,7 @@ MessageId messageIdFor(const Frame& frame, UuidGenerator& uuids, Random& random,
   const std::uint64_t ahead = (uuid.high >> 16U) - static_cast<std::uint64_t>(millis(now));
   const auto rest = static_cast<std::int64_t>(ahead << kAheadShift | (uuid.high & kCounterMask) << kRandomBits |
                                               (uuid.low >> UuidGenerator::kKeyBits & kRandomMask));
-  // A clock that was set back by days leaves more ahead than there is room for, and one may be beyond what an id says.
+  // If the clock was set back by days, the lead may not fit; and the instant may be beyond the range of an id.
   const bool saysAll =
       key <= UuidGenerator::kKeyMax && millis(now) <= kMillisecondsMax && uuidOf(key, now, rest) == uuid;
   return {toString(uuid), saysAll ? std::optional(rest) : std::nullopt};

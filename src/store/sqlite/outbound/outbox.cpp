@@ -22,10 +22,9 @@ Outbox::Outbox(Context& context, const Peers& peers, OutboxRows& rows, Discovery
       peers_(peers),
       rows_(rows),
       discovery_(discovery),
-      // REPLACE takes the old row away first where its message id is in the index.
-      // Its age begins anew, or the horizon that failed it would fail it again at once. Outside sessions the instant is
-      // also what its peer distinguishes it from a repetition by, so that it is later than before whatever the calendar
-      // says.
+      // REPLACE deletes the old row first if its message id is in the index. Its age restarts, or the horizon that
+      // failed it would fail it again at once. Outside sessions the peer also distinguishes it from a repetition by the
+      // instant, which is therefore later than before, regardless of the clock.
       redrive_(context.prepare(
           std::string("REPLACE INTO #outbox(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
                       "message_id,checksum,expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data) "
@@ -51,7 +50,7 @@ void Outbox::beforeChange(const Frame& frame) {
 }
 
 bool Outbox::isNoneLive() {
-  // Of dead letters that lie before the oldest live row; the next refusal goes on behind them.
+  // Limits the look at dead letters before the oldest live row; the next refusal continues behind them.
   constexpr std::size_t kRowsLookedAt = 256;
   return context_.oldest.isNoneLive(kRowsLookedAt);
 }
@@ -94,7 +93,7 @@ std::uint64_t Outbox::redrive(const Redrive& letter) {
   size.next();
   stored_.push_back({newKey, place.key, MessageState::pending, {}, {}});
   append(letter.peer, tail, place, newKey, size.integer(0));
-  // It was, once.
+  // It was counted at its first enqueue.
   context_.counters.add(place.key, Counter::enqueued, -1);
   return place.lastSequence;
 }
@@ -143,7 +142,7 @@ void Outbox::shrinkTo(const Mark& mark) noexcept {
 }
 
 SessionTail& Outbox::tailOf(const SessionName& session, std::uint8_t priority) {
-  // No session's name has control characters, so the number of an unordered queue is no session's name.
+  // A session's name has no control characters, so it cannot equal the number of an unordered queue.
   const char queueName = static_cast<char>(session.unorderedQueue);
   const std::string_view name = session.unorderedQueue == 0 ? session.name : std::string_view(&queueName, 1);
   Sessions& sessions = sessions_[session.peer];
@@ -160,7 +159,7 @@ SessionTail& Outbox::tailOf(const SessionName& session, std::uint8_t priority) {
   return sessions.emplace(std::string(name), tail).first->second;
 }
 
-// Its first message is discovered and claimed next, for which nothing need be read that is known here.
+// Caches the new session, because the discovery and the claim of its first message follow.
 SessionTail Outbox::beginSession(const SessionName& session, std::uint8_t priority) {
   const SessionTail tail = rows_.insertSession(session, priority);
   context_.counters.created(tail.key, session.peer);

@@ -24,13 +24,13 @@ public:
 
   EnqueueReceipt enqueue(const Frame& frame) override;
 
-  /// A dead letter, and where it stood.
+  /// A dead letter, and its place.
   struct Redrive {
     delivery::MessageKey key = 0;
     delivery::SessionKey session = 0;
     delivery::PeerKey peer = 0;
     std::string_view sessionName;
-    /// 0: it is unordered.
+    /// 0 if it is unordered.
     std::uint64_t sequence = 0;
   };
   /// Puts a dead letter at its session's tail, as a new row with a new sequence. Returns the sequence.
@@ -45,7 +45,7 @@ public:
   void scopeBegun() override { scopes_.push_back({stored_.size(), superseded_.size()}); }
   void scopeReleased() noexcept override { scopes_.pop_back(); }
   void scopeUndone() noexcept override;
-  /// The sessions; not the rows that this transaction has stored.
+  /// Forgets the sessions, but not the rows that this transaction has stored.
   void forget() noexcept override;
 
 private:
@@ -55,7 +55,7 @@ private:
   };
   using Sessions = std::unordered_map<std::string, SessionTail, NameHash, std::equal_to<>>;
 
-  /// How much of the two lists there was at some instant.
+  /// The sizes of the two lists at some instant.
   struct Mark {
     std::size_t stored = 0;
     std::size_t superseded = 0;
@@ -79,9 +79,9 @@ private:
   Statement bytesOf_;
   std::unordered_map<delivery::PeerKey, Sessions> sessions_;
   std::size_t cached_ = 0;
-  // Of this transaction, in key order.
+  // The rows of this transaction, in key order.
   std::vector<delivery::RowSeen> stored_;
-  // Those of committed transactions that nobody has asked for yet come first.
+  // Begins with messages of committed transactions that have not been taken yet.
   std::vector<SupersededMessage> superseded_;
   std::size_t supersededBefore_ = 0;
   std::vector<Mark> scopes_;

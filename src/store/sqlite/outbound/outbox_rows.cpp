@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kSome = 4;
 
-// OR FAIL, because a statement of several rows that may fail in its middle copies the pages that it changes first, for
-// its own undoing, a tenth of the whole. What fails here undoes the step that it is part of, or the transaction.
+// OR FAIL, because otherwise a statement of several rows first copies the pages that it changes, so that it can be
+// undone, which is a tenth of its cost. The caller of a failed statement rolls back its step or the transaction.
 std::string insertText(std::string_view columns, std::string_view values, std::size_t rows) {
   return std::string("INSERT OR FAIL INTO #outbox(")
       .append(columns)
@@ -20,8 +20,8 @@ std::string insertText(std::string_view columns, std::string_view values, std::s
       .append(repeated(std::string("(").append(values).append(",0,0,0)"), rows));
 }
 
-// As most rows are: with an id of our own making, due at once, and nothing that an enqueue may leave out. Each column
-// that is not named spares 200 instructions.
+// Whether the row is like most: with a generated id, due at once, and without optional fields. Each column that is not
+// named saves 200 instructions.
 bool isPlain(const NewRow& fresh) {
   const OutboundFrame& frame = fresh.row.frame;
   return fresh.idRest && fresh.row.dueAt == WallTime{} && !frame.expiresAt && frame.traceparent.empty() &&
@@ -70,7 +70,7 @@ std::optional<SessionTail> OutboxRows::findSession(const SessionName& session) {
     throwStateMissing(query.integer(0));
   }
   if (query.integer(3) == 0) {
-    // SQLite would say 0, and numbers would be given twice.
+    // SQLite would return 0, and numbers would be used twice.
     throw Error(Errc::databaseCorrupt,
                 "the last number of session " + std::to_string(query.integer(0)) +
                     " is out of range: other SQL has changed it; ackbox repair FILE corrects it");
@@ -137,7 +137,7 @@ NewRow::NewRow(delivery::MessageKey newKey, const Frame& frame, const MessageId&
                WallTime now)
     : key(newKey), idRest(id.rest), supersedeKey(frame.supersedeKey) {
   row.session = place.key;
-  // What is over already is no delay, whatever becomes of the calendar.
+  // An instant in the past is no delay, even if the clock is set back later.
   row.notBefore = frame.notBefore && *frame.notBefore > now ? frame.notBefore : std::nullopt;
   row.dueAt = row.notBefore.value_or(WallTime{});
   row.frame.messageId = id.text;

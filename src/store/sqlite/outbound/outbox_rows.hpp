@@ -22,14 +22,14 @@
 
 namespace ackbox::store::sqlite {
 
-/// Where a session's row is found: by its name, or as a peer's queue of unordered messages of one priority.
+/// Identifies a session's row: by its name, or as a peer's queue of unordered messages of one priority.
 struct SessionName {
   delivery::PeerKey peer = 0;
   std::string_view name;
-  /// As the column `lane`: 0 for a session.
+  /// The value of the column `lane`: 0 for a session.
   std::uint8_t unorderedQueue = 0;
 
-  /// The session, or the unordered queue, that `frame` goes to.
+  /// The session, or the unordered queue, of `frame`.
   SessionName(delivery::PeerKey peerKey, const Frame& frame)
       : peer(peerKey),
         name(frame.session),
@@ -37,7 +37,7 @@ struct SessionName {
   SessionName(delivery::PeerKey peerKey, std::string_view sessionName) : peer(peerKey), name(sessionName) {}
 };
 
-/// A session as enqueues need it. For what its state may not say yet, see `LazySessionRows`.
+/// The part of a session that enqueues need. Its state may lag behind, see `LazySessionRows`.
 struct SessionTail {
   delivery::SessionKey key = 0;
   /// Stays 0 in an unordered queue.
@@ -45,13 +45,13 @@ struct SessionTail {
   std::uint8_t priority = kPriorityDefault;
   bool unordered = false;
 
-  /// The place behind it, for a message of this priority.
+  /// The next place, for a message of this priority.
   [[nodiscard]] SessionTail next(std::uint8_t messagePriority) const noexcept {
     return unordered ? *this : SessionTail{key, lastSequence + 1, messagePriority, false};
   }
 };
 
-/// A pending message that another one takes the place of.
+/// A pending message that another one supersedes.
 struct Supersedable {
   delivery::MessageKey key = 0;
   delivery::SessionKey session = 0;
@@ -61,7 +61,7 @@ struct Supersedable {
   bool wasTried = false;
 };
 
-/// A message that is to be stored.
+/// A message to be stored.
 struct NewRow {
   delivery::MessageKey key = 0;
   OutboxRow row;
@@ -71,7 +71,7 @@ struct NewRow {
   NewRow(delivery::MessageKey newKey, const Frame& frame, const MessageId& id, const SessionTail& place, WallTime now);
 };
 
-/// The statements of an enqueue, the same on our connection and on an application's.
+/// The statements of an enqueue, the same on the store's connection and on an application's.
 class OutboxRows {
 public:
   OutboxRows(sqlite3* connection, std::string_view prefix);
@@ -80,24 +80,23 @@ public:
   [[nodiscard]] SessionTail insertSession(const SessionName& session, std::uint8_t priority);
   void updatePriority(const SessionTail& tail);
 
-  /// As many rows share a statement at most: three quarters of what a statement for each costs with 8, a little less
-  /// with 32.
+  /// The maximum number of rows per statement: 8 rows cost three quarters of a statement for each, 32 a little less.
   static constexpr std::size_t kTogether = 32;
-  /// Stores pending rows. Their message ids are free: of our own making, or `repetitionOf` has found none.
+  /// Stores pending rows. Their message ids are unused: generated, or `repetitionOf` has found none.
   void insert(std::span<const NewRow> rows);
-  /// The answer to `frame` when its own id is that of a message that is still there.
+  /// The answer to `frame` if a message with its own id still exists.
   [[nodiscard]] std::optional<EnqueueReceipt> repetitionOf(const Frame& frame);
 
-  /// The pending messages that `frame` would take the place of, oldest first.
+  /// The pending messages that `frame` would supersede, oldest first.
   [[nodiscard]] std::vector<Supersedable> supersedable(delivery::PeerKey peer, const Frame& frame);
   void remove(delivery::MessageKey key);
-  /// Removes it for the one that takes its place.
+  /// Removes a superseded message.
   void supersede(const Supersedable& message);
-  /// Before the message gets another number.
+  /// Called before the message gets another number.
   void vacate(delivery::MessageKey key);
 
 private:
-  /// The statements for rows of one shape, by how many each of them stores; made when they are first needed.
+  /// The statements for rows of one shape, by their number of rows; prepared when they are first needed.
   class Inserts {
   public:
     Inserts(sqlite3* connection, std::string_view columns, std::string_view values, std::string_view prefix);
@@ -128,11 +127,11 @@ private:
   VacatedNumbers vacated_;
 };
 
-/// The refusal that `frame` meets, whatever the queue: its peer is unknown or it is too large.
+/// The refusal of `frame` regardless of the queue: its peer is unknown or it is too large.
 [[nodiscard]] std::optional<EnqueueReceipt> refuseFrame(const Frame& frame, bool peerKnown,
                                                         const OutboxOptions& options);
 
-/// The refusal of a queue that is filled so far, and from which the messages `replaced` are about to be removed.
+/// The refusal of `frame` by a queue with the fill `fill`, from which the messages `replaced` are about to be removed.
 [[nodiscard]] std::optional<EnqueueReceipt> refuseFull(const Frame& frame, Fill fill,
                                                        const std::vector<Supersedable>& replaced,
                                                        const OutboxOptions& options);

@@ -14,7 +14,7 @@ std::uint64_t numberOf(const std::optional<WallTime>& instant) noexcept {
   return instant ? static_cast<std::uint64_t>(millis(*instant)) + 1 : 0;
 }
 
-/// Reads the rows of `#table`; `isDamaged` is given each, its key in column 0.
+/// Reads the rows of `#table`, and calls `isDamaged` for each; column 0 is the key.
 template <typename IsDamaged>
 void look(sqlite3* connection, std::string_view prefix, const std::string& table, std::string_view columns,
           std::vector<Finding>& findings, const IsDamaged& isDamaged) {
@@ -40,7 +40,7 @@ std::int64_t checksumOf(delivery::MessageKey key, const OutboxRow& row) noexcept
       .add(frame.messageId)
       .add(frame.type)
       .add(frame.data);
-  // Most rows have neither.
+  // Most rows have neither field.
   if (!frame.traceparent.empty() || !frame.correlationId.empty()) {
     digest.add(frame.traceparent).add(frame.correlationId);
   }
@@ -91,7 +91,7 @@ InboxRow readRow(Columns& columns) {
       frame.session >> frame.sequence >> frame.id >> frame.source >> frame.epoch >> frame.previousSequence >>
       frame.type >> frame.audience >> frame.time >> frame.expiresAt >> frame.traceparent >> frame.correlationId >>
       frame.data >> frame.dataContentType;
-  // The digest of nothing but zeros is 0: so is a row that lay where the file ends too early.
+  // The digest of zeros is 0, and a row in a lost part at the file's end reads as zeros.
   row.isDamaged = columns.next<std::int64_t>() != checksumOf(frame) || frame.id.empty();
   return row;
 }

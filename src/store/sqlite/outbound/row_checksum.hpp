@@ -17,13 +17,13 @@
 
 namespace ackbox::store::sqlite {
 
-// SQLite's pages have no checksum, so each row that leaves the file says what it must be. What changes in a row's life
-// is left out: its state and what belongs to that.
+// SQLite's pages have no checksum, so each row that is sent or handed to a handler has one. It leaves out the changing
+// fields: the state and the fields that depend on it.
 
-/// Of a message's row: its place, ids, type and data, and what else its peer is given.
+/// The checksum of a message's row: its place, ids, type and data, and all other fields that its peer gets.
 [[nodiscard]] std::int64_t checksumOf(delivery::MessageKey key, const OutboxRow& row) noexcept;
 
-/// SQL: whether the session `s` (#sessions) is not what its unique index says. Which of the two is right is not known.
+/// SQL: whether the session `s` (#sessions) differs from its unique index. It is not known which of the two is right.
 inline constexpr std::string_view kSessionDiffers =
     "(SELECT t.id FROM #sessions AS t WHERE t.peer_id=s.peer_id AND t.name=s.name AND t.lane=s.lane) IS NOT s.id";
 
@@ -33,14 +33,14 @@ inline constexpr std::string_view kRowColumns =
     "correlation_id,data,not_before_ms,session_id,checksum";
 [[nodiscard]] OutboxRow readRow(delivery::MessageKey key, Columns& columns);
 
-/// SQL: when the row `o` (#outbox) was made, as it says once it has moved at the instant ?3. Outside sessions that is
-/// later than before, whatever the calendar says.
+/// SQL: the creation instant of the row `o` (#outbox) after it has moved at the instant ?3. Outside sessions it is
+/// later than before, regardless of the clock.
 inline constexpr std::string_view kMovedInstant = "iif(o.sequence=0,max(?3,o.created_at_ms+1),?3)";
 
-/// SQL: its checksum then, with the key ?4 and the number ?2: these three count apart from all else.
+/// SQL: the checksum of that row, with the key ?4 and the number ?2: these three are separate summands.
 [[nodiscard]] std::string movedChecksum();
 
-/// Of a row of the inbox: what its handler is given.
+/// The checksum of a row of the inbox: all fields that its handler gets.
 [[nodiscard]] std::int64_t checksumOf(const InboundFrame& frame) noexcept;
 
 /// The columns of #inbox that `readRow` takes, in its order.
@@ -49,7 +49,7 @@ inline constexpr std::string_view kInboxColumns =
     "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,data_content_type,checksum";
 [[nodiscard]] InboxRow readRow(Columns& columns);
 
-/// The rows, 100 of a table at most, that are not what was written.
+/// The rows that are not what was written, at most 100 per table.
 [[nodiscard]] std::vector<Finding> damagedRows(sqlite3* connection, std::string_view prefix);
 
 }  // namespace ackbox::store::sqlite

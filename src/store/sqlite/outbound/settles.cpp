@@ -18,16 +18,16 @@ using delivery::Next;
 using delivery::Settlement;
 using delivery::Transition;
 
-// ?1 key, ?2 state expected, ?3 claims before this one; NULL: any number.
+// ?1 key, ?2 expected state, ?3 number of claims before this one; NULL: any.
 constexpr const char* kGuard = " WHERE id=?1 AND state=?2 AND (?3 IS NULL OR attempt=?3)";
 
 constexpr const char* kUpdate =
     "UPDATE #outbox SET state=?4, attempt=attempt+(?3 IS NOT NULL), due_at_ms=?5, retry_count=retry_count+?6, "
     "reason=?7";
 
-// Rows that one list removes: two thirds of what a statement for each costs, and further ones gain little.
+// The number of rows that one list removes, at two thirds of the cost of a statement for each; more gain little.
 constexpr std::size_t kTogether = 32;
-// Fewer are not worth a list, which costs as much as so many statements.
+// A list costs as much as this many statements, so fewer rows are removed one by one.
 constexpr std::size_t kListedMin = 8;
 
 MessageState stateOf(Next next) {
@@ -48,7 +48,7 @@ MessageState stateOf(Next next) {
   return MessageState::acked;
 }
 
-// The transitions that a settlement may carry: the others need more than one row's state.
+// Whether a settlement may have this transition: the others need more than one row's state.
 bool isSettle(Transition transition) {
   return transition != Transition::claim && transition != Transition::redrive && transition != Transition::resend;
 }
@@ -61,8 +61,8 @@ Settles::Settles(Context& context, Holds& holds, PeerResets& peerResets)
       peerResets_(peerResets),
       attendance_(context),
       vacated_(context.connection.handle(), context.connection.prefix()),
-      // Asked for before the change, in the same transaction: RETURNING makes a table of its own for each row, which
-      // costs three times the rest of a settle.
+      // Read before the change, in the same transaction: RETURNING creates a table for each row, which costs three
+      // times the rest of a settle.
       find_(context.prepare(std::string("SELECT session_id,sequence,length(data),created_at_ms,")
                                 .append(kMessageId)
                                 .append(" FROM #outbox AS o")
@@ -84,7 +84,7 @@ Settles::Settles(Context& context, Holds& holds, PeerResets& peerResets)
               .append(keyOfMessage()))),
       noteSent_(context.prepare("UPDATE #outbox SET attempt=1 WHERE id=?1 AND attempt=0")),
       selectRecall_(context.prepare("SELECT recall FROM #sessions WHERE id=?1")),
-      // Removed one by one: in one statement, the planner may choose to look at each row of the table.
+      // Removed one by one: in a single statement, the planner might scan the whole table.
       selectPurged_(context.prepare("SELECT id FROM #outbox INDEXED BY #outbox_acked WHERE state=3 AND due_at_ms<=?1 "
                                     "ORDER BY due_at_ms LIMIT ?2")),
       purge_(context.prepare("DELETE FROM #outbox WHERE id=?1")) {}
@@ -101,13 +101,13 @@ std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settl
   }
   removeKnown();
   if (!returned_.empty()) {
-    // The machine, which has decided what comes next, takes them for settled.
+    // The machine has decided the next step, and takes these rows for settled.
     peerResets_.recall(std::exchange(returned_, {}));
   }
   return settled;
 }
 
-// The part of the guard that the row itself does not carry. Of what is not this owner's, the caller knows the claim.
+// The part of the guard that the row itself does not have. For another owner's row, the caller knows the claim.
 bool Settles::isInState(const Settlement& settlement, bool isOwn) {
   ClaimSet& claimed = context_.inFlight.rows;
   switch (settlement.from) {
@@ -120,7 +120,7 @@ bool Settles::isInState(const Settlement& settlement, bool isOwn) {
   }
 }
 
-// The answer came from before the peer's reset: the peer has lost what the answer says of the row.
+// Whether the answer is from before the peer's reset: the peer has then lost the row that the answer acknowledges.
 bool Settles::isForgotten(const Settlement& settlement, delivery::SessionKey session) {
   if (settlement.isAfterReset || settlement.recalls >= context_.recallsMade ||
       (settlement.transition != Transition::ack && settlement.transition != Transition::defer)) {
@@ -147,7 +147,7 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, bool 
   if (isForgotten(settlement, found->facts.session)) {
     Settlement release = settlement;
     release.transition = Transition::release;
-    // The verdict's deadline was for an answer that will not come.
+    // The settlement's deadline was for an answer that will not come.
     release.dueAt = {};
     static_cast<void>(apply(release, isOwn));
     returned_.insert(found->facts.session);
@@ -182,7 +182,7 @@ void Settles::noteAttendance(const Settlement& settlement, delivery::SessionKey 
   }
 }
 
-// Only an answer that counts says what the peer has. A request proves nothing: its answer may be one that does not.
+// Only an applied answer shows that the peer has the message. A request proves nothing, as its answer may be ignored.
 void Settles::noteProof(const Settlement& settlement, Next next, const RowFacts& row, bool isOwn) {
   const bool isAnswer = settlement.transition == Transition::ack || settlement.transition == Transition::defer;
   if (isOwn && isAnswer && settlement.from == MessageState::sending) {
@@ -244,7 +244,7 @@ bool Settles::write(const Settlement& settlement, const Guard& guard, Next next,
   return query.run() != 0;
 }
 
-// Neighbours, as the messages of a batch mostly are, go as what lies between the first and the last; others by lists.
+// Removes adjacent keys, as the messages of a batch mostly have, by a range from first to last, and others by lists.
 void Settles::removeKnown() {
   std::vector<delivery::MessageKey> toRemove = std::exchange(context_.inFlight.toRemove, {});
   std::ranges::sort(toRemove);
@@ -263,13 +263,13 @@ void Settles::removeKnown() {
   std::array<delivery::MessageKey, kTogether> keys{};
   for (std::size_t first = 0; first < scattered.size(); first += kTogether) {
     for (std::size_t place = 0; place < kTogether; ++place) {
-      // What is named twice is removed once.
+      // Fills the list with repetitions of the last key, which is removed once.
       keys.at(place) = scattered[std::min(first + place, scattered.size() - 1)];
     }
     removed += Query(removeMany_, std::span<const std::int64_t>(keys)).run();
   }
   if (removed != toRemove.size()) {
-    // After the rollback nothing is known, and each is looked at.
+    // The rollback drops the cached facts, so the next attempt reads each row.
     throw Error(Errc::databaseCorrupt, "rows in flight were taken away by foreign statements");
   }
 }
@@ -337,7 +337,7 @@ std::optional<Settles::Located> Settles::locate(std::string_view messageId) {
   columns >> settlement.key >> settlement.session >> settlement.sequence >> settlement.from >> settlement.attempt >>
       found.peer >> found.session >> found.agent >> found.store >> found.resets >> found.enqueuedAt;
   if (settlement.from == MessageState::sending) {
-    // The number of the claim that it has.
+    // The number of its current claim.
     ++settlement.attempt;
   }
   return found;
@@ -349,7 +349,7 @@ std::optional<AckedById> Settles::ackById(std::string_view messageId) {
     return std::nullopt;
   }
   found->settlement.transition = Transition::ack;
-  // The peer's outcome ends it in any process; a settle of the process that is sending it finds it gone.
+  // The peer's outcome ends the message in any process; a settle by the sending process finds no row.
   const auto settled = apply(found->settlement, false);
   removeKnown();
   if (!settled) {
@@ -358,15 +358,15 @@ std::optional<AckedById> Settles::ackById(std::string_view messageId) {
   return AckedById{*settled, std::move(found->peer), std::move(found->session)};
 }
 
-// About what the message was before it was redriven: that is on its way, or has a result of its own.
+// Whether the event is about the message before its redrive; the redriven message is on its way, or has its own result.
 bool Settles::isOfEarlier(const Located& found, std::uint64_t sequence, std::optional<WallTime> time) {
   const bool isOfOtherNumber = sequence != 0 && sequence != found.settlement.sequence;
   const bool isOfOtherEnqueue = found.settlement.sequence == 0 && time && *time != found.enqueuedAt;
   return isOfOtherNumber || isOfOtherEnqueue;
 }
 
-// A result of a lost store, or from before the peer forgot, comes late: its message goes out again, and is a duplicate
-// if the peer still knows it.
+// Whether the result is from a lost store, or from before the peer's reset: the message is sent again, and is a
+// duplicate if the peer still knows it.
 bool Settles::isLate(const Located& found, std::string_view origin) {
   const bool isOfOther = !origin.empty() && !found.store.empty() && origin != found.store;
   return isOfOther || (found.resets > 0 && found.settlement.from == MessageState::pending);
@@ -396,7 +396,7 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
   const Transition transition = result.outcome == Outcome::ack ? Transition::ack : Transition::fail;
   std::optional<SettledMessage> settled;
   if (found && final && delivery::next(found->settlement.from, transition) != Next::illegal) {
-    // What it has worked on, it has an application for.
+    // The peer has processed the message, so it has an application for it.
     attendance_.noteSome(found->settlement.key, found->settlement.session);
     found->settlement.transition = transition;
     // An unordered message leaves no gap.
@@ -413,12 +413,12 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
   }
   const bool wasSent = found->settlement.attempt > 0;
   if (result.outcome == Outcome::ack && !wasSent) {
-    // By a file that was lost: what the peer has of it, it may forget.
+    // A lost file has sent the message: the peer may forget it.
     Query(noteSent_, found->settlement.key).run();
   }
   if (result.outcome == Outcome::ack && settled->sequence != 0 && wasSent) {
-    // There may be no answer to it: the next frame names it all the same, so that a peer that has lost it does not take
-    // that one before. What this file never sent was sent by one that is lost: those before it are still to be sent.
+    // Even without an answer, the next frame names this message as its predecessor, so that a peer that has lost it
+    // does not accept that frame first. If a lost file sent the message, its predecessors are still to be sent.
     SessionState& state = context_.states.change(settled->session);
     state.previousSequence = std::max(state.previousSequence, settled->sequence);
     state.confirmedSequence = std::max(state.confirmedSequence, settled->sequence);
@@ -430,7 +430,7 @@ std::size_t Settles::purgeAcked(std::size_t limit) {
   return purge(limit, context_.clock.wallNow());
 }
 
-// The row says until when it is kept, which is the acknowledgement plus the retention.
+// The row stores until when it is kept, which is its acknowledgement plus the retention.
 std::size_t Settles::purgeAcked(std::size_t limit, std::chrono::milliseconds age) {
   return purge(limit, context_.clock.wallNow() + context_.options.ackedRetention - age);
 }

@@ -16,8 +16,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// Applies guarded state changes: a row that is not where the settlement says, or is another claim's by now, stays as
-/// it is.
+/// Applies guarded state changes: a row in another state than the settlement's, or with a later claim, is not changed.
 ///
 /// All in a transaction. Thread-safety: none.
 class Settles final : public store::Settles {
@@ -33,49 +32,49 @@ public:
   std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age) override;
 
 private:
-  /// A message found by its id, with what a settlement of it needs.
+  /// A message found by its id, with the facts for its settlement.
   struct Located {
     delivery::Settlement settlement;
     std::string peer;
     std::string session;
     std::string agent;
-    /// The peer's store, as far as it is known, and how often the peer was reset.
+    /// The peer's store, if known, and how often the peer was reset.
     std::string store;
     std::int64_t resets = 0;
     WallTime enqueuedAt{};
   };
   std::optional<Located> locate(std::string_view messageId);
-  /// Whether an ACK event is not about the message as it is now.
+  /// Whether an ACK event is about an earlier enqueue of the message.
   [[nodiscard]] static bool isOfEarlier(const Located& found, std::uint64_t sequence, std::optional<WallTime> time);
   [[nodiscard]] static bool isLate(const Located& found, std::string_view origin);
   void finishFailed(const delivery::Settlement& settlement);
   std::optional<SettledMessage> apply(const delivery::Settlement& settlement, bool isOwn);
-  /// Of a row that was deferred.
+  /// For a deferred row.
   void noteAttendance(const delivery::Settlement& settlement, delivery::SessionKey session);
   [[nodiscard]] bool isForgotten(const delivery::Settlement& settlement, delivery::SessionKey session);
   [[nodiscard]] bool isInState(const delivery::Settlement& settlement, bool isOwn);
 
-  /// What the row itself must say, besides the claim.
+  /// The row's own part of the guard, besides the claim.
   struct Guard {
     MessageState state{};
-    /// Claims before the one that is settled.
+    /// The number of claims before the one that is settled.
     std::optional<std::int64_t> attempt;
   };
   [[nodiscard]] static Guard guardOf(const delivery::Settlement& settlement);
   struct Found {
     RowFacts facts;
-    /// This owner claimed it, and it is as it was then: the guard holds.
+    /// This owner claimed the row, and it has not changed since: the guard holds.
     bool isKnown = false;
   };
   [[nodiscard]] std::optional<Found> find(const delivery::Settlement& settlement, const Guard& guard);
-  /// False when the guard did not hold: nothing is changed.
+  /// False, with nothing changed, if the guard did not hold.
   [[nodiscard]] bool write(const delivery::Settlement& settlement, const Guard& guard, delivery::Next next,
                            bool isKnown);
   std::size_t purge(std::size_t limit, WallTime until);
-  /// Removes what settlements left to be removed together.
+  /// Removes the rows in `InFlight::toRemove` together.
   void removeKnown();
   void count(const delivery::Settlement& settlement, delivery::Next next, const RowFacts& row);
-  /// What the settlement of an ordered message says of what its peer has.
+  /// Records the sequence that its peer has, as shown by the settlement of an ordered message.
   void noteProof(const delivery::Settlement& settlement, delivery::Next next, const RowFacts& row, bool isOwn);
 
   Context& context_;
@@ -83,7 +82,7 @@ private:
   PeerResets& peerResets_;
   Attendance attendance_;
   VacatedNumbers vacated_;
-  // Sessions with rows that this call gave back, because the peer has lost what it said of them.
+  // Sessions with rows that this call released, because the peer has lost them since its answer.
   std::set<delivery::SessionKey> returned_;
   Statement find_;
   Statement remove_;
@@ -91,7 +90,7 @@ private:
   Statement removeRun_;
   Statement keepAcked_;
   Statement update_;
-  // The same for what went wrong.
+  // The same for a settlement with an error.
   Statement updateFailed_;
   Statement locate_;
   Statement noteSent_;

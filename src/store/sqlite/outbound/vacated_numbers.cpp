@@ -7,8 +7,8 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Of each session. A peer that answers nothing, while more than so many messages in a row are thrown away, is taken to
-// know another file if it had accepted one of the first: it is held, and nothing is lost.
+// The number of rows per session. If more messages in a row are deleted while the peer does not answer, and the peer
+// had accepted one of the first, it is taken to know another file: it is held, and nothing is lost.
 constexpr int kKeptMax = 64;
 
 }  // namespace

@@ -11,10 +11,10 @@
 
 namespace ackbox::store::sqlite {
 
-/// Numbers of sessions that their messages have left: thrown away, superseded, given another number by a redrive, or
-/// acknowledged by a result of its own. A peer may have accepted such a message as the last of its session although no
-/// answer said so, and what it accepted last shows whether it knows this file or another (proto/README.md, "Memory").
-/// Only numbers above what the peer is known to have are kept, and of a session the highest.
+/// Numbers of sessions that no longer have a message: it was discarded, superseded, redriven under another number, or
+/// acknowledged by a separate result. A peer may have accepted such a message as the last of its session without an
+/// answer saying so, and the last accepted message shows whether the peer knows this file or another (proto/README.md,
+/// "Memory"). Keeps only numbers above the known ones of the peer, and the highest per session.
 ///
 /// All in a transaction. Thread-safety: that of the connection.
 class VacatedNumbers {
@@ -23,7 +23,7 @@ public:
 
   enum class Unless : std::uint8_t { never, untried };
 
-  /// Before the message's row goes, or gets another number. `untried`: nothing is kept of one that was never sent.
+  /// Before the message's row is deleted or renumbered. `untried`: keeps none of a message that was never sent.
   void keep(delivery::MessageKey key, Unless unless);
 
 private:

@@ -3,7 +3,7 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// The peer says for how long. Answers of one moment differ by the time that they were under way.
+// The peer reports a duration, so instants from answers of one moment differ by their time under way.
 constexpr std::int64_t kApartMs = 5'000;
 
 }  // namespace

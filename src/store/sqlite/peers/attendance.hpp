@@ -6,8 +6,8 @@
 
 namespace ackbox::store::sqlite {
 
-/// Whether peers have applications for what they have deferred, as their answers say. Of each peer one type of frames
-/// is remembered: the one that it last had none for.
+/// Whether peers have applications for the frames that they have deferred, according to their answers. For each peer,
+/// remembers one type of frames: the last one without an application.
 ///
 /// All in a transaction. Thread-safety: none.
 class Attendance {
@@ -16,7 +16,7 @@ public:
 
   /// The peer of `session` has had no application for the type of the message `key` since then.
   void noteNone(delivery::MessageKey key, delivery::SessionKey session, WallTime since);
-  /// It has one. The message is still in the file.
+  /// The peer has an application for it. The message is still in the file.
   void noteSome(delivery::MessageKey key, delivery::SessionKey session);
 
 private:

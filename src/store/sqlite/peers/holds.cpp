@@ -9,7 +9,7 @@ Holds::Holds(Context& context)
       findPeer_(context.prepare("SELECT id FROM #peers WHERE name=?1")),
       pausePeer_(context.prepare("UPDATE #peers SET paused_at_ms=?2 WHERE id=?1 AND paused_at_ms=0")),
       isPeerPaused_(context.prepare("SELECT paused_at_ms<>0 FROM #peers WHERE id=?1")),
-      // A peer that was gone is asked again, so it is no more than held until it answers.
+      // A disabled peer is probed again, so it becomes held until it answers.
       resumePeer_(context.prepare("UPDATE #peers SET paused_at_ms=0, resumes=resumes+1, hold=min(hold,1), "
                                   "next_probe_at_ms=?2 WHERE id=?1")),
       createSession_(

@@ -9,7 +9,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// Operators' pauses and resumes, and which sessions a dead letter stopped.
+/// Operators' pauses and resumes, and the sessions that a dead letter has blocked.
 ///
 /// All but `refresh`, `restart` and `takeChanged` in a transaction. Thread-safety: none.
 class Holds final : public store::Holds, public WriteBack {
@@ -22,14 +22,14 @@ public:
   bool resumeSession(std::string_view peer, std::string_view session) override;
   bool unblock(std::string_view peer, std::string_view session) override;
 
-  /// The dead letter `key` stops its session, unless another one has before.
+  /// The dead letter `key` blocks its session, unless another one already does.
   void block(delivery::SessionKey session, delivery::MessageKey key);
-  /// The dead letter `key` is about to be gone: the session that it blocked goes on.
+  /// The dead letter `key` is about to be removed: the session that it blocked continues.
   void endBlock(delivery::SessionKey session, delivery::MessageKey key);
 
-  /// Reads whether another connection has changed them.
+  /// Reads whether another connection has changed the holds.
   void refresh();
-  /// `takeChanged` returns them, whether they have changed or not.
+  /// Makes `takeChanged` return the holds even if they have not changed.
   void restart() noexcept { isChanged_ = true; }
   /// The holds, if they have changed since the last call.
   [[nodiscard]] std::optional<delivery::HoldSnapshot> takeChanged();

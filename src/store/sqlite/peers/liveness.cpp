@@ -27,7 +27,7 @@ struct flock byteLock(std::int64_t owner) {
 
 bool isHeld(int descriptor, std::int64_t owner) {
   struct flock lock = byteLock(owner);
-  // A live sender is never robbed: when the kernel cannot say, it lives.
+  // A live owner must never lose its claims, so it counts as alive if the kernel cannot say.
   return descriptor < 0 || fcntl(descriptor, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
@@ -67,14 +67,14 @@ public:
   }
 
 private:
-  // Not before the first `hold`, or a doubt, so that a refused open leaves no file behind. Never deleted: another
-  // process may be about to lock the same name. A symbolic link is not followed: users that may write into the folder
-  // could choose the file that is opened, and made, with this process's rights.
+  // Opens the sidecar at the first `hold` or doubt, so that a refused open leaves no file behind. It is never deleted:
+  // another process may be about to lock the same name. A symbolic link is not followed: users that may write into the
+  // folder could choose the file that is opened, and created, with this process's rights.
   void open() {
     if (descriptor_ >= 0) {
       return;
     }
-    // A child shares the open file description: while it had this open, its parent's locks would outlive the parent.
+    // A child process would share the open file description, and could keep this process's locks after its death.
     descriptor_ = unshared_.hold([this] {
       return ::open(sidecar_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, S_IRUSR | S_IWUSR);
     });
@@ -91,14 +91,14 @@ private:
     likeDatabase(own);
   }
 
-  // Users that may write the database must be able to lock here: an agent is not shut out because root came first.
-  // Asked for by its path: a descriptor on it, when closed, would take SQLite's locks away.
+  // Users that may write the database must be able to lock this file, even if root has created it. Uses the database's
+  // path: closing a descriptor of the database would drop SQLite's locks.
   void likeDatabase(const struct stat& own) const {
     struct stat database {};
     if (stat(database_.c_str(), &database) != 0) {
       return;
     }
-    // Only root may give a file away; for all others it stays theirs.
+    // Only root may change a file's owner; for other users it stays the same.
     if (own.st_uid != database.st_uid || own.st_gid != database.st_gid) {
       if (fchown(descriptor_, database.st_uid, database.st_gid) != 0 && own.st_gid != database.st_gid) {
         (void)!fchown(descriptor_, static_cast<uid_t>(-1), database.st_gid);
@@ -130,7 +130,7 @@ std::shared_ptr<Liveness> kernelLiveness(const std::filesystem::path& sidecar, c
 std::filesystem::path ownersFile(sqlite3* connection, std::string_view prefix) {
   std::string path = std::string(sqlite3_db_filename(connection, "main")) + "-ackbox-owners";
   if (prefix != OutboxOptions().tablePrefix) {
-    // Table names ignore the case.
+    // Table names are case-insensitive.
     path += '-';
     for (const char character : prefix) {
       path += character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
@@ -140,7 +140,7 @@ std::filesystem::path ownersFile(sqlite3* connection, std::string_view prefix) {
 }
 
 bool ownerLives(const std::filesystem::path& sidecar, std::int64_t owner) {
-  // Closing it drops no lock: those of the store belong to its own open file description.
+  // Closing it drops no lock: the store's locks belong to the store's own open file description.
   const int descriptor = ::open(sidecar.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   const bool lives = isHeld(descriptor, owner);
   if (descriptor >= 0) {

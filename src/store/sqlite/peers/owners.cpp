@@ -12,7 +12,7 @@ Owners::Owners(Context& context, std::shared_ptr<Liveness> liveness)
       liveness_(std::move(liveness)),
       insert_(context.prepare("INSERT INTO #owners(pid,opened_at_ms) VALUES(?1,?2)")),
       selectOthers_(context.prepare("SELECT id FROM #owners WHERE id<>?1")),
-      // What the ends of its claims would have written of a session; its rows' numbers refuse a late settle.
+      // Sets the heads that the ends of its claims would have written; the rows' claim numbers reject late settles.
       selectSessions_(context.prepare(std::string("SELECT o.session_id,min(o.id) FROM ")
                                           .append(kClaimedRows)
                                           .append(" WHERE c.owner_id=?1 AND o.sequence<>0 GROUP BY o.session_id"))),
@@ -70,7 +70,7 @@ void Owners::putBack(std::int64_t owner) {
   for (Query query(selectSessions_, owner); query.next();) {
     context_.states.change(query.integer(0)).head = query.integer(1);
   }
-  // One by one: in one statement, the planner may choose to look at each row of the table.
+  // One row per statement: in a single statement, the planner might scan the whole table.
   for (const std::int64_t key : Query(selectRows_, owner).integers()) {
     Query(returnRow_, key).run();
   }

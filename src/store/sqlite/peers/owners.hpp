@@ -9,24 +9,23 @@
 
 namespace ackbox::store::sqlite {
 
-/// The processes that have the file open, and the release of what dead ones had in flight.
+/// The processes that have the file open, and the release of rows that dead ones had in flight.
 ///
 /// Thread-safety: none.
 class Owners final : public store::Owners, public WriteBack {
 public:
   Owners(Context& context, std::shared_ptr<Liveness> liveness);
 
-  /// Gives this store its row, its life held before anyone can see it. From now on nobody's claims cover what is not
-  /// live. In a transaction.
+  /// Registers this store, and takes its lock before the row is visible. In a transaction.
   void registerSelf();
-  /// Puts back what this store has in flight, and takes its row away. In a transaction.
+  /// Releases the rows that this store has in flight, and deletes the store's owner row. In a transaction.
   void unregisterSelf();
-  /// Puts back what dead owners had in flight. In a transaction. Returns how many owners were released.
+  /// Releases the rows that dead owners had in flight. In a transaction. Returns the number of dead owners.
   std::size_t releaseDead() override;
   /// Cheap, outside a transaction.
   [[nodiscard]] bool anyDead() override;
 
-  /// Reads which others are registered.
+  /// Reads which other owners are registered.
   void refresh();
   [[nodiscard]] bool shared() const noexcept override { return !others_.empty(); }
 
@@ -35,7 +34,7 @@ public:
       refresh();
     }
   }
-  /// The first transaction after a rollback reads them.
+  /// The first transaction after a rollback reads the owners again.
   void forget() noexcept override {}
 
 private:

@@ -10,8 +10,8 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Of peer ?1; of its session ?2 only what is above ?3, or 0: of all. ?4 is now. What was acknowledged without having
-// been sent was never this peer's to forget.
+// The retained rows of peer ?1; of session ?2 only those above ?3, or of all sessions if ?2 is 0. ?4 is now. Rows that
+// were acknowledged but never sent are excluded, because this peer cannot have forgotten them.
 constexpr const char* kKept =
     " FROM #outbox INDEXED BY #outbox_acked WHERE state=3 AND attempt>0 AND coalesce(expires_at_ms>?4,1) AND "
     "session_id IN (SELECT id FROM #sessions WHERE peer_id=?1) AND (?2=0 OR (session_id=?2 AND sequence>?3))";
@@ -54,7 +54,7 @@ PeerResets::PeerResets(Context& context, Peers& peers, Discovery& discovery)
 void PeerResets::begun(bool othersCommitted) {
   if (othersCommitted) {
     refresh();
-    // Rows were put back by another process.
+    // Another process may have put rows back.
     committed();
   }
 }
@@ -112,7 +112,7 @@ bool PeerResets::noteLost(const delivery::PeerIdentity& identity, PeerResetEvent
   {
     Query query(selectPeer_, identity.peer);
     if (!query.next() || query.view(0) == identity.store) {
-      // Another process was first.
+      // Another process has already recorded it.
       return false;
     }
     event.storeBefore = query.text(0);
@@ -129,8 +129,8 @@ bool PeerResets::noteLost(const delivery::PeerIdentity& identity, PeerResetEvent
   return true;
 }
 
-// All that is kept goes out again, as sessions that say nothing may have been forgotten, too; whatever the peer still
-// knows is a duplicate. Once for each time that it went back: further sessions in which the same shows bring their own.
+// Resends all retained rows, because sessions that show nothing may have been forgotten too; rows that the peer still
+// knows are duplicates. Once per restore of the peer; further sessions that show it resend only their own rows.
 void PeerResets::noteRestored(const delivery::PeerIdentity& identity, PeerResetEvent& event) {
   std::uint64_t resentAt = 0;
   if (Query query(selectPeer_, identity.peer); query.next()) {
@@ -142,7 +142,7 @@ void PeerResets::noteRestored(const delivery::PeerIdentity& identity, PeerResetE
   std::uint64_t& previous = context_.states.change(identity.session).previousSequence;
   previous = std::min(previous, identity.accepted);
   if (isWhole) {
-    // What is under way was claimed before: its answers may be from the time that the peer has forgotten.
+    // Messages in flight were claimed before: their answers may come from the time that the peer has forgotten.
     Query(recallSessions_, identity.peer, countRecall()).run();
   }
   putBackDeferred(identity.peer, isWhole ? 0 : identity.session);
@@ -163,7 +163,7 @@ std::uint64_t PeerResets::resend(delivery::PeerKey peer, delivery::SessionKey se
   return static_cast<std::uint64_t>(rows);
 }
 
-// The peer has lost these with the rest. A process that waits for them discovers them anew.
+// The peer has lost its deferred frames too. A process that waits for their outcome discovers them again.
 void PeerResets::putBackDeferred(delivery::PeerKey peer, delivery::SessionKey session) {
   if (context_.counters.value(Counter::sent) == 0) {
     return;
@@ -184,7 +184,7 @@ void PeerResets::putBackDeferred(delivery::PeerKey peer, delivery::SessionKey se
     sum.bytes += row.bytes;
     sum.firstSequence = std::min(sum.firstSequence, row.firstSequence);
   }
-  // One by one: in one statement, the planner may choose to look at each row of the table.
+  // One row per statement: in a single statement, the planner might scan the whole table.
   for (const delivery::MessageKey key : keys) {
     Query(putBackDeferred_, key).run();
   }
@@ -211,16 +211,15 @@ std::int64_t PeerResets::note(const std::vector<Returned>& returned, MessageStat
     Query(recallSession_, one.session, recall).run();
     SessionState& state = context_.states.change(one.session);
     state.head = state.head == 0 ? one.first : std::min(state.head, one.first);
-    // In an unordered queue all numbers are 0.
+    // In an unordered queue all sequences are 0.
     state.previousSequence = std::min(state.previousSequence, std::max<std::uint64_t>(one.firstSequence, 1) - 1);
     rows += one.rows;
   }
   return rows;
 }
 
-// Unordered rows have nothing that could pass them. Their session keeps the number of its reset: by a later one,
-// answers to the others' requests, which were claimed after the reset, would count for nothing as well, and so on
-// without end.
+// Skips unordered queues, in which no row can overtake another. They keep the recall of their reset: a later number
+// would also void answers to requests that were claimed after the reset, which would cause further recalls without end.
 void PeerResets::recall(const std::set<delivery::SessionKey>& sessions) {
   const std::int64_t recall = countRecall();
   for (const delivery::SessionKey session : sessions) {

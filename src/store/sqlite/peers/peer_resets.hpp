@@ -14,12 +14,12 @@
 
 namespace ackbox::store::sqlite {
 
-/// The identities that peers have shown, and what follows when a peer was reset: sessions begin anew, and acknowledged
-/// rows that are still here go out again where the policy says so.
+/// The identities that peers have shown, and the reactions to a peer's reset: sessions restart, and retained
+/// acknowledged rows are sent again if the policy says so.
 ///
-/// A recall is one putting back of rows; the file counts them. `Context::recallsMade` includes the recalls of this
-/// transaction at once: an answer that commits together with the discovery of a reset, but was claimed before, is from
-/// before the reset. Discovery starts over when a recall is committed.
+/// A recall is one operation that puts rows back; the file counts recalls. `Context::recallsMade` includes the recalls
+/// of this transaction at once: an answer that commits together with the detection of a reset, but was claimed before,
+/// is from before the reset. Discovery starts over when a recall is committed.
 ///
 /// All in a transaction. Thread-safety: none.
 class PeerResets final : public store::PeerResets, public UnscopedWriteBack {
@@ -27,28 +27,28 @@ public:
   PeerResets(Context& context, Peers& peers, Discovery& discovery);
 
   std::optional<PeerResetEvent> recordIdentity(const delivery::PeerIdentity& identity) override;
-  /// Rows of these sessions wait again: a process that has not read the rows since may not claim the sessions.
+  /// Rows of these sessions are pending again: a process that has not read the rows since may not claim the sessions.
   void recall(const std::set<delivery::SessionKey>& sessions);
-  /// Reads how often rows were put back.
+  /// Reads the number of recalls.
   void refresh();
 
   void begun(bool othersCommitted) override;
   void committed() noexcept override;
   void rolledBack() noexcept override;
-  /// The number of recalls is read where the file may say otherwise.
+  /// `begun` and `rolledBack` read the number of recalls when it may have changed.
   void forget() noexcept override {}
   [[nodiscard]] bool isPending() const noexcept override { return context_.recallsMade != committed_; }
 
 private:
   bool noteLost(const delivery::PeerIdentity& identity, PeerResetEvent& event);
   void noteRestored(const delivery::PeerIdentity& identity, PeerResetEvent& event);
-  /// Puts back the retained rows of `peer`, or only those of its `session` above `accepted`; how many.
+  /// Puts back the retained rows of `peer`, or only those of its `session` above `accepted`; returns how many.
   std::uint64_t resend(delivery::PeerKey peer, delivery::SessionKey session, std::uint64_t accepted);
   void putBackDeferred(delivery::PeerKey peer, delivery::SessionKey session);
   /// Counts one more recall, and returns its number.
   [[nodiscard]] std::int64_t countRecall();
 
-  /// Rows of one session that wait again.
+  /// Rows of one session that are pending again.
   struct Returned {
     delivery::SessionKey session = 0;
     std::int64_t rows = 0;
@@ -57,7 +57,7 @@ private:
     std::uint64_t firstSequence = 0;
   };
   [[nodiscard]] static std::vector<Returned> read(Query&& query);
-  /// How many they are.
+  /// Records the changes of the returned rows; returns their number.
   std::int64_t note(const std::vector<Returned>& returned, MessageState from);
 
   Context& context_;

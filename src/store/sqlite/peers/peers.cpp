@@ -6,7 +6,7 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// The only peer that the file knows; 0: it knows none or several.
+// The only peer in the file; 0 if there are none or several.
 std::int64_t loneOf(const Context& context) {
   Statement statement = context.prepare("SELECT iif(count(*)=1,max(id),0) FROM #peers");
   Query query(statement);
@@ -40,7 +40,7 @@ void Peers::configure() {
     query.next();
     PeerRow row{query.integer(0),          peer.name, peer.url, peer.agent, peer.maxRequests, query.text(1),
                 query.as<std::uint64_t>(2)};
-    // A statement with RETURNING takes effect for good only when it is stepped to its end.
+    // A statement with RETURNING takes effect only when it is stepped to its end.
     query.run();
     add(std::move(row));
   }
@@ -69,7 +69,7 @@ std::vector<PeerRow> Peers::current() {
   return current;
 }
 
-// Where the file knows several peers, each has counters of its own; what was counted before is the lone peer's.
+// If the file has several peers, gives each its own counters; the previous counts belong to the lone peer.
 void Peers::countEach(std::int64_t lone) {
   const std::string columns = peerCounterColumns();
   Statement inherit = context_.prepare("INSERT INTO #peer_counters(peer_id," + columns + ") SELECT ?1," + columns +
@@ -97,7 +97,7 @@ const PeerRow* Peers::find(std::string_view name) const noexcept {
 }
 
 void Peers::record(const delivery::PeerRecord& record) {
-  // The one part of health that other processes must act on.
+  // The only part of the peer's health that other processes must act on.
   Query(disabling_, record.peer, record.hold).run();
   Query(record_, record.peer, record.down, record.failures, record.downSince, record.nextProbeAt,
         truncatedError(record.error), record.hold, context_.clock.wallNow())

@@ -10,11 +10,11 @@
 
 namespace ackbox::store::sqlite {
 
-/// The peers that this process was given, or `default` alone; without those that it takes over from the file.
+/// The peers of this process's configuration, or only `default`; without those that it adopts from the file.
 [[nodiscard]] std::vector<PeerOptions> configuredPeers(const OutboxOptions& options);
 
-/// The rows of the configured peers. Peers of earlier configurations keep their rows and messages, but are here only
-/// with `OutboxOptions::adoptPeers`.
+/// The rows of the configured peers. Peers of earlier configurations keep their rows and messages, but are included
+/// only with `OutboxOptions::adoptPeers`.
 class Peers final : public store::Peers {
 public:
   explicit Peers(Context& context);
@@ -37,7 +37,7 @@ private:
   Statement disabling_;
   Statement record_;
   std::vector<PeerRow> rows_;
-  // Into rows_.
+  // Indexes into `rows_`.
   std::map<std::string, std::size_t, std::less<>> byName_;
 };
 

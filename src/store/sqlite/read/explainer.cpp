@@ -13,7 +13,7 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Rows looked at from either end for one that goes before: a few milliseconds.
+// The number of rows that are searched from either end for an earlier message: a few milliseconds.
 constexpr std::int64_t kLooksMax = 20'000;
 
 }  // namespace
@@ -197,9 +197,9 @@ void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std:
   }
 }
 
-// The session remembers its head, which is stale only while a part of a claim is settled and the rest not. Then, as
-// there is no index by session, the look is bounded: at what is in flight, then up from the oldest live row, then
-// down from the message itself. 0: something may be ahead, farther than was looked.
+// The session stores its head, which is stale only while a claim is partly settled. Then, as there is no index by
+// session, the search is bounded: the rows in flight, then up from the oldest live row, then down from the message
+// itself. A reason with sequence 0: a message may be ahead beyond the searched rows.
 std::optional<Reason> Explainer::ahead(const Facts& facts, delivery::MessageKey oldest) {
   const auto behindRow = [](const Query& query) {
     return Reason{.blockReason = BlockReason::behind,

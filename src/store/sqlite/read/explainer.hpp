@@ -10,7 +10,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// Finds why a message stands where it stands. In a snapshot, so that its facts are of one instant.
+/// Finds why a message is in its state. In a snapshot, so that its facts are of one instant.
 ///
 /// Thread-safety: that of the connection.
 class Explainer {

@@ -12,14 +12,14 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// The session of ACK events, which is their type; `protocol` has it, and knows no store.
+// The session of ACK events, which equals their type. Also defined in `protocol`, which does not depend on the store.
 constexpr std::string_view kAckEventSession = "ackbox.ack.v1";
 
-// Behind the columns of `frameInfoOf`.
+// The column after those of `frameInfoOf`.
 constexpr int kOwnerColumn = 15;
 constexpr int kFilterColumn = 15;
 
-// The numbers of `InboxState`, without what follows from applications. `?1` is the present instant.
+// The states are the numbers of `InboxState`, without those that depend on applications. `?1` is the current instant.
 constexpr std::string_view kInfoColumns =
     "id,frame_id,source,origin,session,sequence,type,CASE WHEN owner_id<>0 THEN 3 WHEN due_at_ms>?1 THEN 4 WHEN "
     "sequence>0 AND EXISTS(SELECT 1 FROM #inbox AS b WHERE b.source=i.source AND b.origin=i.origin AND "
@@ -28,16 +28,16 @@ constexpr std::string_view kInfoColumns =
 static_assert(static_cast<int>(InboxState::behind) == 2 && static_cast<int>(InboxState::running) == 3 &&
               static_cast<int>(InboxState::backoff) == 4);
 
-// Rows looked at for those that wait for an application.
+// The number of rows that are searched for frames that wait for an application.
 constexpr std::size_t kUnattendedLooks = 10'000;
 
-/// Since when what the frame is for is away, if that is so; nothing: it is there, or not known.
+/// The application for the type if it is away; null if it is there, or not known.
 const Application* awayFrom(std::span<const Application> applications, std::string_view type) {
   const Application* const found = applicationOf(applications, type);
   return found != nullptr && found->awaySince ? found : nullptr;
 }
 
-/// Of an application that is away, no frame is in hand: a row that is owned only waits in its process.
+/// An application that is away runs no frame: an owned row only waits in its process.
 void noteAway(std::span<const Application> applications, InboxInfo& info) {
   const bool mayWait = info.state == InboxState::waiting || info.state == InboxState::running;
   if (const Application* const away = mayWait ? awayFrom(applications, info.type) : nullptr) {
@@ -204,7 +204,7 @@ std::optional<InboxInfo> InboxReader::find(std::string_view source, std::string_
   info.sequence = query.as<std::uint64_t>(2);
   info.state = InboxState::ended;
   if (query.as<Outcome>(3) != Outcome::ack) {
-    // As the sender says it where a refusal has no code.
+    // The reason that the sender stores for a refusal without a code.
     info.reason = query.isNull(4) ? "rejected" : query.text(4);
   }
   info.lastError = query.text(5);
@@ -278,7 +278,7 @@ void InboxReader::explainWaiting(const InboxInfo& frame, std::span<const Applica
                          .sequence = query.as<std::uint64_t>(0),
                          .retryCount = query.as<std::uint32_t>(1),
                          .detail = query.text(2)});
-      // What holds that one back holds this one back as well.
+      // The reasons that block that frame block this one too.
       InboxInfo first;
       first.dueAt = query.instant(4);
       first.startedAt = query.instant(5);

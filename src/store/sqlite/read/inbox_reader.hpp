@@ -16,7 +16,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// Reads deferred frames, and why each stands where it stands. `explain` in a snapshot.
+/// Reads deferred frames, and why each is in its state. `explain` in a snapshot.
 ///
 /// Thread-safety: that of the connection.
 class InboxReader {
@@ -28,15 +28,15 @@ public:
   [[nodiscard]] std::optional<InboxInfo> find(std::string_view source, std::string_view messageId);
   [[nodiscard]] std::optional<InboundFrame> frame(std::string_view source, std::string_view messageId);
   [[nodiscard]] std::vector<std::string> sources(std::string_view messageId);
-  /// Without the sentence.
+  /// Returns the reasons without the sentence.
   [[nodiscard]] std::optional<InboxExplanation> explain(std::string_view source, std::string_view messageId);
-  /// As live processes know them.
+  /// The applications as live processes know them.
   [[nodiscard]] std::vector<Application> applications();
 
 private:
   [[nodiscard]] Reason runReason(const InboxInfo& frame, std::int64_t owner);
   void explainWaiting(const InboxInfo& frame, std::span<const Application> applications, std::vector<Reason>& reasons);
-  /// What holds back the first of the frame's session.
+  /// Adds the reasons that block the first frame of the session.
   void explainFirst(const InboxInfo& first, std::int64_t owner, std::span<const Application> applications,
                     std::vector<Reason>& reasons);
   void explainEnded(const InboxInfo& frame, std::vector<Reason>& reasons);

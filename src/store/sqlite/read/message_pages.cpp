@@ -11,7 +11,7 @@ namespace ackbox::store::sqlite {
 namespace {
 
 constexpr int kIdColumn = 10;
-// Behind the columns of `infoOf`; what an export adds; and last, whether the filter chooses the row.
+// The columns after those of `infoOf`: those that an export adds, and last, whether the filter chooses the row.
 constexpr int kKeyColumn = 11;
 constexpr int kListedChosenColumn = 12;
 constexpr int kExpiresColumn = 12;
@@ -52,7 +52,7 @@ StoredMessage columnsOf(const Query& query) {
   return message;
 }
 
-// What a page of whole messages may hold before it ends, so that large ones do not fill the memory.
+// The size at which a page of whole messages ends, so that large ones do not fill the memory.
 constexpr std::size_t kPageBytes = 4U << 20U;
 
 std::size_t dataBytes(const MessageInfo& /*message*/) {

@@ -13,8 +13,8 @@
 
 namespace ackbox::store::sqlite {
 
-/// What a page looks at, so that a filter that chooses few does not keep other readers waiting. Limits are from 1 to
-/// it.
+/// The maximum number of rows that a page looks at, so that a filter that chooses few does not delay other readers.
+/// Limits are from 1 to this number.
 inline constexpr std::size_t kPageLooks = 10'000;
 void requirePageLimit(std::size_t limit);
 
@@ -36,7 +36,7 @@ public:
   [[nodiscard]] StoredPage storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after);
 
 private:
-  /// Reads the row once more, with all that its checksum covers.
+  /// Reads the row once more, with all fields that its checksum covers.
   [[nodiscard]] StoredMessage storedOf(const Query& query);
   [[nodiscard]] Query query(Statement& statement, const DeadLetterFilter& filter, std::int64_t after);
 

@@ -25,7 +25,7 @@ namespace ackbox::store::sqlite {
 
 void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options) {
   const ReadConnection database(file, options);
-  // As if nothing may be created, whatever the options say.
+  // Nothing may be created, even if the options allow it.
   requireUsable(database.getHandle(), options.tablePrefix, false);
 }
 
@@ -160,8 +160,8 @@ FileInfo SqliteReader::fileInfo() const {
   SchemaInfo schema = schemaInfo(connection, impl_->options.tablePrefix);
   info.schemaVersion = schema.version;
   info.writtenBy = std::move(schema.writtenBy);
-  // Once, for people: no statement is kept for it. Of the outbox and the inbox, the newest row alone, which is the
-  // last.
+  // Runs rarely, for an operator, so the statement is not kept. Reads only the newest row of the outbox and of the
+  // inbox, which is the last.
   Statement select(connection,
                    "SELECT m.origin,m.epoch,max(coalesce((SELECT created_at_ms FROM #outbox ORDER BY id DESC LIMIT 1),"
                    "0),coalesce((SELECT accepted_at_ms FROM #inbox ORDER BY id DESC LIMIT 1),0),"

@@ -13,7 +13,7 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Behind the columns of `sessionStatsOf`.
+// The columns after those of `sessionStatsOf`.
 constexpr int kSessionKeyColumn = 10;
 constexpr int kSessionChosenColumn = 11;
 
@@ -27,7 +27,7 @@ std::string selectSession() {
       .append(",m.due_at_ms,s.paused_at_ms,s.blocked_at_ms,s.id,(?1 IS NULL OR p.name=?1)");
 }
 
-// `#peer_counters` begins behind the columns of `#peers`; where the file knows one peer, it has no row there.
+// The columns of `#peer_counters` follow those of `#peers`; an only peer of a file has no row there.
 PeerStats peerStatsOf(const Query& query, const CounterValues& totals, Counters& counters, std::uint64_t sending) {
   constexpr int kFirst = 11;
   const PeerCounterValues uncounted = counters.uncountedOf(query.integer(10));
@@ -62,7 +62,7 @@ PeerStats peerStatsOf(const Query& query, const CounterValues& totals, Counters&
   return stats;
 }
 
-// 0 is written for none.
+// 0 stands for no instant.
 std::optional<WallTime> instantOrNothing(const Query& query, int column) {
   return query.integer(column) == 0 ? std::nullopt : std::optional(query.instant(column));
 }
@@ -145,7 +145,7 @@ Stats StatsReader::stats() {
   return stats;
 }
 
-// The log is asked for by its path only: opening and closing SQLite's files in this process drops its locks.
+// Examines the log by its path only: opening and closing SQLite's files in this process would drop SQLite's locks.
 void StatsReader::readSizes(Stats& stats) {
   Query query(pages_);
   query.next();

@@ -17,7 +17,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// Reads figures: of the file, its peers, its sessions, and what others have sent. `stats`, `peers`, `oldestKey` and
+/// Reads figures of the file, its peers, its sessions, and its inbound senders. `stats`, `peers`, `oldestKey` and
 /// `passedFor` in a snapshot, so that the figures are of one instant.
 ///
 /// Thread-safety: that of the connection.
@@ -31,10 +31,10 @@ public:
   [[nodiscard]] SessionPage sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after);
   [[nodiscard]] std::vector<InboundSenderStats> senders(std::size_t limit);
   [[nodiscard]] std::vector<InboundOriginStats> origins(std::string_view source, std::size_t limit);
-  /// No live row is below it.
+  /// A key with no live row below it.
   [[nodiscard]] std::int64_t oldestKey();
-  /// The key up to which no row is in the state of `filter`: a million dead letters in front of the oldest message that
-  /// waits are not looked at page by page.
+  /// The key up to which no row is in the state of `filter`, so that a million dead letters before the oldest waiting
+  /// message are not looked at page by page.
   [[nodiscard]] std::int64_t passedFor(const MessageFilter& filter);
 
 private:
@@ -57,7 +57,7 @@ private:
   Statement origins_;
   // No row below it is live: a redriven message gets a new key.
   std::int64_t oldestKey_ = 0;
-  // The stored floor that it was found above. A lower one later says that old rows are live again.
+  // The stored floor at the time of that search. A lower floor later means that old rows are live again.
   std::int64_t floorSeen_ = 0;
 };
 

@@ -10,14 +10,14 @@
 
 namespace ackbox::store::sqlite {
 
-/// Reads where circuits stand and what is blocked. In a snapshot, so that the facts are of one instant.
+/// Reads the state of the circuits, and the blocked sessions. In a snapshot, so that the facts are of one instant.
 ///
 /// Thread-safety: that of the connection.
 class StatusReader {
 public:
   StatusReader(sqlite3* connection, std::string_view prefix);
 
-  /// By name. What only a run knows is left as it is.
+  /// Sorted by name. Leaves the fields that only a run knows at their defaults.
   [[nodiscard]] std::vector<KeyedStatus> peers();
   [[nodiscard]] std::vector<BlockedSession> blocked(std::size_t limit);
 

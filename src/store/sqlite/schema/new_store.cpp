@@ -10,17 +10,17 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// A number counts in its row's checksum apart from all else.
+// A row's checksum contains its sequence as a separate summand.
 constexpr const char* kRenumber =
     "UPDATE #outbox SET sequence=r.number, checksum=(checksum+r.number-sequence)&2147483647 FROM (SELECT id,"
     "row_number() OVER (PARTITION BY session_id ORDER BY id) AS number FROM #outbox WHERE sequence<>0) AS r WHERE "
     "#outbox.id=r.id AND #outbox.sequence<>r.number";
 
-// In this order: what is left gets its numbers.
+// The order matters: the remaining rows get the numbers.
 constexpr const char* kSteps[] = {
-    // Their peers have them. An ACK event names the old store's number, so it would settle nothing here.
+    // The peers have these messages. An ACK event names the old store's number, so it would settle nothing here.
     "DELETE FROM #outbox WHERE state IN (2,3)",
-    // From here on the sessions' states say their tails.
+    // From here on the sessions' states include their tails.
     "UPDATE #counters SET tails_key=last_key",
     "DELETE FROM #claims",
     "DELETE FROM #vacated_numbers",
@@ -32,7 +32,7 @@ constexpr const char* kSteps[] = {
     "UPDATE #session_states SET last_sequence=r.last, head_id=r.head FROM (SELECT session_id,max(sequence) AS last,"
     "coalesce(min(id) FILTER (WHERE state=0),0) AS head FROM #outbox GROUP BY session_id) AS r WHERE "
     "r.session_id=#session_states.session_id",
-    // What held them was the old identity, or is found out again by the first request.
+    // The peers were held because of the old identity, or for a cause that the first request will show again.
     "UPDATE #peers SET down=0, hold=0, failures=0, down_since_ms=0, next_probe_at_ms=0, last_error='' WHERE down<>0 OR "
     "hold<>0 OR failures<>0",
     "UPDATE #meta SET recalls=recalls+1, orders=orders+1",

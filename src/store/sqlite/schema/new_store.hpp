@@ -9,8 +9,8 @@
 
 namespace ackbox::store::sqlite {
 
-/// Gives the file's store another identity, see `OutboxOperator::makeNewStore`. In the caller's transaction, which has
-/// written all that it remembers, and forgets it afterwards.
+/// Gives the file's store another identity, see `OutboxOperator::makeNewStore`. In the caller's transaction; the caller
+/// has flushed its caches, and drops them afterwards.
 NewStoreReport makeNewStore(sqlite3* connection, std::string_view prefix, Random& random);
 
 }  // namespace ackbox::store::sqlite

@@ -10,7 +10,7 @@ namespace {
 
 enum class NotesTable { none, ours, other };
 
-// A file is input, too: what has the name may be a view, another's table, or one with triggers.
+// A file is untrusted input: the object of this name may be a view, a foreign table, or a table with triggers.
 NotesTable tableOf(sqlite3* connection, std::string_view prefix) {
   Statement objects(connection, "SELECT type,sql FROM sqlite_master WHERE tbl_name=?1 COLLATE NOCASE", {});
   const std::string name = std::string(prefix) + "notes";

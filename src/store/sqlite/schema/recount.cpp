@@ -12,15 +12,15 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// Findings that are reported one by one.
+// The number of findings that are reported one by one.
 constexpr std::size_t kReportedMax = 100;
 
-/// A column that the rows say as well.
+/// A column with a value that the rows imply.
 struct Gauge {
   const char* table;
   const char* key;
   const char* column;
-  /// Gives `key` and `value` of each row of the table.
+  /// SQL that returns `key` and `value` of each row of the table.
   const char* rows;
 };
 
@@ -31,7 +31,7 @@ constexpr Gauge kGauges[] = {
     {"counters", "id", "failed", "SELECT 1 AS key,coalesce(sum(failed),0) AS value FROM temp.#counted"},
     {"counters", "id", "retained", "SELECT 1 AS key,coalesce(sum(acked),0) AS value FROM temp.#counted"},
     {"counters", "id", "pending_bytes", "SELECT 1 AS key,coalesce(sum(bytes),0) AS value FROM temp.#counted"},
-    // It may lie behind the oldest live row, but not ahead of it.
+    // It may be lower than the oldest live row, but not higher.
     {"counters", "id", "oldest_key",
      "SELECT 1 AS key,min(oldest_key,coalesce((SELECT min(first_id) FROM temp.#counted),oldest_key)) AS value FROM "
      "#counters"},
@@ -59,8 +59,8 @@ constexpr Gauge kGauges[] = {
     {"counters", "id", "inbox", "SELECT 1 AS key,count(*) AS value FROM #inbox"},
 };
 
-// As when the owner's claims are put back, see Owners: a late settle is refused, and its sessions go on from their
-// heads. An owner with another number is no process; a rule deletes it.
+// Released as in `Owners::putBack`: a late settle is rejected, and the sessions continue from their heads. An owner
+// with a number outside the range is no process; a rule deletes it.
 constexpr const char* kOrphans = " WHERE c.owner_id NOT IN (SELECT id FROM #owners WHERE id BETWEEN 1 AND 1<<62)";
 
 class Recount {
@@ -123,7 +123,7 @@ public:
 
   void end() const {
     if (report_.mended != 0) {
-      // Rows may be live that no process has discovered.
+      // There may be live rows that no process has discovered.
       run("UPDATE #meta SET recalls=recalls+1");
       run("UPDATE #counters SET recounts=recounts+1");
     }

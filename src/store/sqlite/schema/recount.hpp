@@ -8,18 +8,18 @@
 
 namespace ackbox::store::sqlite {
 
-// Each in the caller's transaction, which has written all that it remembers, and forgets it afterwards. What was mended
-// is added to `report`.
+// Each runs in the caller's transaction; the caller has flushed its caches, and drops them afterwards. Adds what it
+// mended to `report`.
 
-/// Mends what a person's statements leave behind, see `OutboxOperator::repair`: makes missing indexes, and does what
-/// the rules say of the rows that break them. A recount has to follow.
+/// Mends the damage of manual SQL statements, see `OutboxOperator::repair`: creates missing indexes, and mends rows
+/// that break the rules. A recount must follow.
 void mendRows(sqlite3* connection, std::string_view prefix, RepairReport& report);
 
-/// Counts all gauges anew from the rows, and writes those that are wrong: after foreign statements have changed rows.
-/// One pass over the outbox and one over the inbound tables.
+/// Recounts all gauges from the rows, after foreign statements have changed rows, and writes those that are wrong. One
+/// pass over the outbox and one over the inbound tables.
 void recount(sqlite3* connection, std::string_view prefix, RepairReport& report);
 
-/// The same after statements of our own, which is no repair: of the outbox's gauges alone.
+/// The same for the outbox's gauges alone, after ackbox's own statements; not a repair.
 void recountGauges(sqlite3* connection, std::string_view prefix);
 
 }  // namespace ackbox::store::sqlite

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kNumberMax = std::int64_t{1} << 62U;
 constexpr std::int64_t kWireMax = std::numeric_limits<std::int64_t>::max();
 
-/// The values that an integer may have, where that is not 0 to `kNumberMax`, which leaves a number for the next one.
+/// The range of an integer, if it is not 0 to `kNumberMax`, which leaves a number for the next row.
 struct Range {
   std::string_view table;  // empty: of all
   std::string_view column;
@@ -32,7 +32,7 @@ constexpr Range kRanges[] = {
     {"claims", "bits", std::numeric_limits<std::int64_t>::min(), kWireMax},
     {"processed_messages", "digest", std::numeric_limits<std::int64_t>::min(), kWireMax},
     {"inbound_sessions", "accepted_digest", std::numeric_limits<std::int64_t>::min(), kWireMax},
-    // Others choose them.
+    // Other agents choose these.
     {"peers", "store_epoch", 0, kWireMax},
     {"peers", "resent_store_epoch", 0, kWireMax},
     {"inbound_sessions", "accepted_sequence", 0, kWireMax},
@@ -55,7 +55,7 @@ constexpr Range kRanges[] = {
 struct JsonText {
   std::string_view table;
   std::string_view column;
-  /// In which rows.
+  /// The rows to which this applies.
   std::string_view condition;
 };
 
@@ -83,7 +83,7 @@ constexpr Rule kRules[] = {
     {"counters", "tails_key is no key that was given",
      "SELECT id FROM #counters WHERE tails_key NOT BETWEEN 0 AND last_key", "the messages say their sessions' tails",
      "UPDATE #counters SET tails_key=0 WHERE id IN ({}) RETURNING id"},
-    // Each is a byte of the owners file, and the next one needs a number, too.
+    // Each number is a byte of the owners file, and the next owner needs one too.
     {"owners", "its number is out of range, or leaves no number for the next",
      "SELECT id FROM #owners WHERE id NOT BETWEEN 1 AND 1<<62", "no process can have it; deleted",
      "DELETE FROM #owners WHERE id IN ({}) RETURNING id"},
@@ -112,8 +112,8 @@ constexpr Rule kRules[] = {
      "SELECT id FROM #outbox WHERE coalesce(message_id='',0) OR (message_id IS NULL)=(id_rest IS NULL) OR id_rest IS "
      "NOT NULL AND id>9999999999",
      "under which id its peer may know it is not known"},
-    // One that is redriven by an UPDATE keeps its number. Its peer would take it for a repetition, and say that it is
-    // acknowledged.
+    // A message that is redriven by an UPDATE keeps its number. Its peer would take it for a repetition, and
+    // acknowledge it.
     {"outbox", "it is pending again under a number that its session has passed",
      "SELECT o.id FROM #outbox AS o JOIN #session_states AS m ON m.session_id=o.session_id WHERE o.state=0 AND "
      "o.reason IS NOT NULL AND o.sequence<>0 AND o.sequence<=m.previous_sequence",
@@ -142,8 +142,8 @@ constexpr Rule kRules[] = {
      "SELECT id FROM (SELECT id,sequence,lag(sequence,1,0) OVER (PARTITION BY session_id ORDER BY id) AS earlier FROM "
      "#outbox WHERE sequence<>0) WHERE sequence<=earlier",
      "which order they had is not known"},
-    // A message that was tried may be sent again from behind the predecessor, after its ACK deadline. Of one that is
-    // being sent, a later one of its request may have its ACK event before the answer.
+    // A message that was tried may be sent again from behind the predecessor, after its ACK deadline. While a message
+    // is being sent, the ACK event of a later one in the same request may arrive before the answer.
     {"outbox", "it was never tried, but its session's predecessor has passed it",
      "SELECT o.id FROM #outbox AS o JOIN #session_states AS m ON m.session_id=o.session_id WHERE o.state=0 AND "
      "o.attempt=0 AND o.sequence<>0 AND o.sequence<=m.previous_sequence AND NOT EXISTS(SELECT 1 FROM #claims WHERE "
@@ -254,7 +254,7 @@ constexpr Rule kRules[] = {
      "UPDATE #peers SET hold=0 WHERE id IN ({}) RETURNING id"},
     {"peers", "its hold is unknown", "SELECT id FROM #peers WHERE hold NOT BETWEEN 0 AND 2", "it is asked again",
      "UPDATE #peers SET hold=0 WHERE id IN ({}) RETURNING id"},
-    // A crash of this process between two commits leaves both sides as they were; only a foreign hand parts them.
+    // A crash between two commits leaves both sides consistent; only foreign statements make them differ.
     {"counters", "pending is not the number of PENDING and SENDING rows",
      "SELECT id FROM #counters AS c WHERE pending<>(SELECT count(*) FROM #outbox AS o WHERE o.id<=c.last_key AND "
      "o.state=0)",
@@ -312,11 +312,11 @@ constexpr Rule kRules[] = {
 };
 
 std::string numberText(std::int64_t number) {
-  // As a literal, the least one would be minus what is no integer.
+  // The lowest integer has no literal: its absolute value is not an integer in SQLite.
   return number == std::numeric_limits<std::int64_t>::min() ? "-9223372036854775807-1" : std::to_string(number);
 }
 
-/// SQL: what is wrong with a value of `column`, or nothing; as arms of a CASE.
+/// SQL: the arms of a CASE that names what is wrong with a value of `column`; may be empty.
 std::string armsOf(std::string_view table, const SchemaObject::Column& column) {
   const std::string& name = column.name;
   const std::string orNull = column.isNullable ? ",'null'" : "";
@@ -329,7 +329,7 @@ std::string armsOf(std::string_view table, const SchemaObject::Column& column) {
     const auto* const range =
         std::ranges::find_if(kRanges, [&](const Range& one) { return one.table == table && one.column == name; });
     const bool isChosen = range != std::end(kRanges);
-    // Clocks may say anything.
+    // Clocks may have any value.
     if (isChosen || !name.ends_with("_ms")) {
       const std::string least = numberText(isChosen ? range->least : 0);
       const std::string most = numberText(isChosen ? range->most : kNumberMax);

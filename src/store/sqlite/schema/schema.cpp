@@ -17,7 +17,7 @@ namespace ackbox::store::sqlite {
 namespace {
 
 constexpr std::int64_t kSchemaVersion = 1;
-// Builds from before the first release counted as far, and did not say which build they were.
+// Builds before the first release used versions up to this one, and did not record their release.
 constexpr std::int64_t kUnreleasedVersionMax = 3;
 
 bool isWord(char character) noexcept {
@@ -25,7 +25,7 @@ bool isWord(char character) noexcept {
   return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' || character == '#';
 }
 
-/// SQL without comments, without quotes around names, and with no space that is not between two words.
+/// SQL without comments, without quotes around names, and without spaces except between two words.
 std::string plain(std::string_view sql) {
   std::string text;
   bool isApart = false;
@@ -49,7 +49,7 @@ std::string plain(std::string_view sql) {
   return text;
 }
 
-/// The parts of `text` between separators that stand in no parentheses.
+/// The parts of `text` between separators outside parentheses.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   int depth = 0;
@@ -65,7 +65,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// Of the plain text of a table's definition.
+/// The columns of a table, from the plain text of its definition.
 std::vector<SchemaObject::Column> columnsOf(std::string_view table) {
   const std::size_t begin = table.find('(') + 1;
   std::vector<SchemaObject::Column> columns;
@@ -82,7 +82,7 @@ std::vector<SchemaObject::Column> columnsOf(std::string_view table) {
 }
 
 bool hasTable(sqlite3* connection, const std::string& name) {
-  // A virtual table would be another's code.
+  // A virtual table would run foreign code.
   Statement statement(
       connection,
       "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?1 COLLATE NOCASE AND sql LIKE 'CREATE TABLE %'", {});
@@ -94,11 +94,11 @@ bool hasColumn(sqlite3* connection, const std::string& table, std::string_view c
   return Query(statement, table, column).next();
 }
 
-// Builds from before the first release had the number of this version as well.
+// Builds before the first release had other tables under this version number.
 void requireLayout(sqlite3* connection, std::string_view prefix) {
   Statement statement(connection, "SELECT name FROM pragma_table_xinfo(?1)", {});
   for (const SchemaObject& object : schemaObjects(prefix)) {
-    // A view cannot be looked at where an index is missing that it names.
+    // A view cannot be examined if an index that it names is missing.
     if (object.kind != "table") {
       continue;
     }
@@ -115,7 +115,7 @@ void requireLayout(sqlite3* connection, std::string_view prefix) {
   }
 }
 
-// As far as a newer version still has the column.
+// The release that made the tables; empty if a newer version no longer has the column.
 std::string writerOf(sqlite3* connection, std::string_view prefix) {
   if (!hasColumn(connection, std::string(prefix) + "schema", "written_by")) {
     return {};
@@ -125,7 +125,7 @@ std::string writerOf(sqlite3* connection, std::string_view prefix) {
   return query.next() ? query.text(0) : std::string();
 }
 
-// Nothing of ours has triggers. One would run in every statement, also those of a tool that only opens the file.
+// ackbox's tables have no triggers. One would run in every statement, even those of a tool that only opens the file.
 void refuseTriggers(sqlite3* connection, std::string_view prefix) {
   Statement statement(connection, "SELECT name FROM sqlite_master WHERE type='trigger' AND tbl_name=?1 COLLATE NOCASE",
                       {});
@@ -153,7 +153,7 @@ std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix) {
   const std::int64_t version = query.integer(0);
   refuseTriggers(connection, prefix);
   if (version > kSchemaVersion) {
-    // A newer version may have other tables; the caller refuses it for being newer.
+    // A newer version may have other tables; the caller refuses it as too new.
     return version;
   }
   if (version < 1 || hasColumn(connection, start + "outbox", "owner_id")) {
@@ -192,9 +192,9 @@ void requireUsable(sqlite3* connection, std::string_view prefix, bool createSche
 }
 
 void refuseOthersOfOurNames(sqlite3* connection, std::string_view prefix) {
-  // Once the tables are there, they and the views are ours.
+  // If the tables exist, they and the views are ackbox's.
   const bool isNew = !hasTable(connection, std::string(prefix) + "schema");
-  // Triggers have names of their own.
+  // Triggers have a separate namespace.
   Statement statement(
       connection,
       "SELECT type,name FROM sqlite_master WHERE name=?1 COLLATE NOCASE AND type<>'trigger' AND (?2 OR type<>'view')",
@@ -241,7 +241,7 @@ ObjectState stateOf(sqlite3* connection, const SchemaObject& object) {
   if (!query.next()) {
     return ObjectState::missing;
   }
-  // The prefix may be written otherwise: SQLite's names have no case.
+  // The prefix may be written in another case: SQLite's names are case-insensitive.
   return sqlite3_stricmp(plain(query.text(0)).c_str(), plain(object.sql).c_str()) == 0 ? ObjectState::ours
                                                                                        : ObjectState::other;
 }

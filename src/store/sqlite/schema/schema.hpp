@@ -9,25 +9,25 @@
 
 namespace ackbox::store::sqlite {
 
-/// The version in the file, 0 when the tables are not there. Throws `databaseCorrupt` when a versioned schema lacks one
-/// of its tables, and `schemaTooOld` when it is of a build from before the first release.
+/// The version in the file, 0 if there are no tables. Throws `databaseCorrupt` if a versioned schema lacks one of its
+/// tables, and `schemaTooOld` if a build before the first release made it.
 [[nodiscard]] std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix);
 
-/// Throws as `schemaVersion`, and what the version deserves: `schemaTooNew`, `schemaTooOld`, or `schemaMissing` when
-/// there are no tables and nothing may be created.
+/// Throws as `schemaVersion`, and `schemaTooNew`, `schemaTooOld`, or `schemaMissing` when there are no tables and none
+/// may be created.
 void requireVersion(sqlite3* connection, std::string_view prefix, bool createSchema);
 
 /// The same, and `schemaTooOld` when the tables lack a column.
 void requireUsable(sqlite3* connection, std::string_view prefix, bool createSchema);
 
-/// Throws `databaseError` when another object has the name of one that is to be made: of a table or an index, where
-/// there are no tables yet, or of a view.
+/// Throws `databaseError` when a foreign object has the name of a view, or, if there are no tables yet, of a table or
+/// an index.
 void refuseOthersOfOurNames(sqlite3* connection, std::string_view prefix);
 
-/// What the file says of its tables.
+/// The version of a file's tables.
 struct SchemaInfo {
   std::int64_t version = 0;
-  /// The release of ackbox that made them.
+  /// The release of ackbox that made the tables.
   std::string writtenBy;
 };
 [[nodiscard]] SchemaInfo schemaInfo(sqlite3* connection, std::string_view prefix);
@@ -47,7 +47,7 @@ struct SchemaObject {
   std::string name;
   /// The statement that makes it.
   std::string sql;
-  /// Of a table, in their order.
+  /// The columns of a table, in their order.
   std::vector<Column> columns;
 };
 [[nodiscard]] std::vector<SchemaObject> schemaObjects(std::string_view prefix);
@@ -55,18 +55,18 @@ struct SchemaObject {
 enum class ObjectState : std::uint8_t {
   ours,
   missing,
-  /// One of another text has its name.
+  /// An object with another definition has its name.
   other,
 };
 /// Comments, spaces and case make no difference.
 [[nodiscard]] ObjectState stateOf(sqlite3* connection, const SchemaObject& object);
 
-/// Makes the objects of this kind, which is not "table", that are missing, and anew those that are others; an index
-/// that its rows do not fit stays as it is. Returns the names of those that were made. In the caller's transaction;
-/// other objects of these names are refused before.
+/// Creates the missing objects of this kind, which is not "table", and replaces those with another definition; an index
+/// that its rows violate is left as it is. Returns the names of the created objects. In the caller's transaction;
+/// foreign objects of these names are refused before.
 std::vector<std::string> restoreObjects(sqlite3* connection, std::string_view prefix, std::string_view kind);
 
-/// Makes the tables of the current version in a file that has none, without its views. In the caller's transaction.
+/// Creates the tables of the current version, without its views, in a file that has none. In the caller's transaction.
 void createTables(sqlite3* connection, std::string_view prefix);
 
 }  // namespace ackbox::store::sqlite

@@ -8,7 +8,7 @@ namespace ackbox::store::sqlite {
 /// new version is reached by statements of its own.
 extern const char* const kTablesSql;
 
-/// The tables, but the one that says the version.
+/// The tables, except the one with the version.
 inline constexpr std::array kTables = {
     "meta",   "owners",           "peers",           "sessions",         "session_states",  "claims",
     "outbox", "idempotency_keys", "vacated_numbers", "inbound_sessions", "inbound_origins", "processed_messages",

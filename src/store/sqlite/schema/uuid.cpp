@@ -14,7 +14,7 @@ constexpr std::uint64_t kCounterStartMax = kCounterMax / 2;
 
 constexpr std::size_t kTextSize = 36;
 constexpr char kDigits[] = "0123456789abcdef";
-// Of each byte; between them stand the hyphens.
+// The position of each byte's digits; the hyphens are between them.
 constexpr std::array<std::size_t, 16> kPlaces{0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
 
 }  // namespace
@@ -38,11 +38,11 @@ Uuid UuidGenerator::next(WallTime now, Random& random, std::int64_t key) {
     milliseconds_ = milliseconds;
     counter_ = bits & kCounterStartMax;
   } else if (++counter_ > kCounterMax) {
-    // More in this millisecond than the counter has room for, or a clock that stands still: run ahead of it.
+    // The counter has no room for more ids in this millisecond, or the clock stands still: run ahead of the clock.
     ++milliseconds_;
     counter_ = bits & kCounterStartMax;
   }
-  // The counter has taken bits of those that the key takes the place of.
+  // The counter uses some of the bits that the key replaces.
   const std::uint64_t free = bits & kVariantMask;
   Uuid uuid = compose(milliseconds_, counter_, free >> kKeyBits, key);
   if (key > kKeyMax) {

@@ -19,10 +19,10 @@ struct Uuid {
 /// As 36 characters, the digits beyond 9 in lower case.
 [[nodiscard]] std::string toString(const Uuid& uuid);
 
-/// Makes UUIDv7s whose texts sort in the order of the calls, whatever the clock does, and says `key` in its last ten
-/// digits as a decimal number: `0193a5c2-7e1f-7abc-9f3a-7c0000012345` is of row 12,345. Of 33 bits, the rest is random.
-/// Source: RFC 9562, section 5.7 and method 1 of section 6.2 (a counter in `rand_a`, which begins anywhere in its lower
-/// half each millisecond).
+/// Makes UUIDv7s with texts that sort in the order of the calls, regardless of the clock, and with `key` in the last
+/// ten digits as a decimal number: `0193a5c2-7e1f-7abc-9f3a-7c0000012345` is of row 12,345. The remaining 33 bits are
+/// random. Source: RFC 9562, section 5.7 and method 1 of section 6.2 (a counter in `rand_a`, which begins anywhere in
+/// its lower half each millisecond).
 ///
 /// Thread-safety: none.
 class UuidGenerator {
@@ -37,7 +37,7 @@ public:
   /// A key above `kKeyMax` is left out: the id is then random where the key would stand.
   [[nodiscard]] Uuid next(WallTime now, Random& random, std::int64_t key);
 
-  /// The id of these parts, each no larger than it may be.
+  /// The id with these parts, each within its maximum.
   [[nodiscard]] static Uuid compose(std::uint64_t milliseconds, std::uint64_t counter, std::uint64_t random,
                                     std::int64_t key) noexcept;
 

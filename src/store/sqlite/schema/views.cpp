@@ -19,14 +19,14 @@ std::string joined(std::initializer_list<std::string_view> parts) {
   return text;
 }
 
-// ISO 8601 in UTC; NULL for NULL. The years 0 to 9999 are what the format has: an instant before or after them is shown
-// as the first or the last of theirs, as `formatTimestamp` does.
+// ISO 8601 in UTC; NULL for NULL. The format covers the years 0 to 9999: an earlier or later instant is shown as the
+// first or the last instant of that range, as `formatTimestamp` does.
 std::string instant(std::string_view milliseconds) {
   return joined({"strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,", milliseconds,
                  "))/1000.0,'unixepoch')"});
 }
 
-// Of a column where 0 stands for none: NULL for 0 as well.
+// For a column where 0 means none: NULL for 0 as well.
 std::string instantOrNone(std::string_view milliseconds) {
   return instant(joined({"nullif(", milliseconds, ",0)"}));
 }
@@ -35,7 +35,7 @@ std::string processOf(std::string_view owner) {
   return joined({"(SELECT pid FROM #owners WHERE id=", owner, ")"});
 }
 
-// Of `o`, with its session `s` and its peer `p`.
+// The columns of `o`, with its session `s` and its peer `p`.
 std::string messageColumns() {
   return joined(
       {kMessageId, " AS message_id,o.id AS row_id,p.name AS peer,nullif(s.name,'') AS session,nullif(o.sequence,0) AS ",
@@ -58,7 +58,7 @@ std::string messages() {
        "s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id"});
 }
 
-// Listed by the index of dead letters, without a look at the backlog.
+// Uses the index of dead letters, and does not look at the backlog.
 std::string deadLetters() {
   return joined({"CREATE VIEW #dead_letters AS SELECT ", messageColumns(), ",", instantOrNone("o.due_at_ms"),
                  " AS failed_at,CASE o.reason ", "WHEN 'retry-budget' THEN 'all retries of its policy failed' ",
@@ -103,7 +103,7 @@ std::string processedMessages() {
                  " AS processed_at,", instant("keep_until_ms"), " AS keep_until FROM #processed_messages"});
 }
 
-// Of the inbox's `i`, as `InboxState` says it. Of the applications that fit a type, the first counts.
+// The `InboxState` of `i`, a row of the inbox. Of the applications that fit a type, the first counts.
 constexpr const char* kInboxState =
     "CASE WHEN owner_id=0 AND due_at_ms>1000*CAST(strftime('%s','now') AS INTEGER) THEN 'BACKOFF' WHEN owner_id=0 AND "
     "sequence>0 AND EXISTS(SELECT 1 FROM #inbox AS b WHERE b.source=i.source AND b.origin=i.origin AND "

@@ -6,8 +6,8 @@
 
 namespace ackbox::store::sqlite {
 
-/// A view of a file, for people and for other programs (docs/sql_views.md). Nothing of ours reads it: a statement that
-/// does not name it only pays for its text when a schema is read.
+/// A view in a file, for people and for other programs (docs/sql_views.md). ackbox itself does not read it: a statement
+/// that does not name it only pays for parsing its text when the schema is read.
 struct View {
   /// With its prefix.
   std::string name;
