@@ -358,7 +358,7 @@ private:
     handler_.emplace(
         service_.manager(),
         [this](const InboundFrame& frame, InboundTransaction&) {
-          // Frames of these types come here only behind an earlier frame of their session that another configuration
+          // Frames of taken types come here only behind an earlier frame of their session that another configuration
           // kept.
           return isTaken(frame.type) ? HandlerResult::defer() : refuse(frame.type);
         },
