@@ -11,7 +11,7 @@
 
 namespace ackbox::cli {
 
-/// What the command line says. Each command reads those that its grammar offers.
+/// The parsed command line. Each command reads the fields that its grammar offers.
 struct Arguments {
   /// The subcommand's name.
   std::string command;
@@ -25,7 +25,7 @@ struct Arguments {
   std::filesystem::path folder = ".";
   std::uint64_t port = 7070;
 
-  // what changes the file
+  // commands that change the file
   std::optional<std::string> log;
 
   std::vector<std::string> ids;
@@ -42,7 +42,7 @@ struct Arguments {
   // enqueue
   std::filesystem::path input = "-";
   std::string type;
-  /// Of dead letters; one that is empty chooses none.
+  /// A filter by type; an empty type matches no dead letter.
   std::optional<std::string> typeWanted;
   std::uint64_t maxPending = 1'000'000;
 

@@ -10,7 +10,7 @@
 namespace ackbox::cli {
 namespace {
 
-/// Why nothing may take the name `to`; empty: nothing is against it.
+/// Why the copy cannot be named `to`; empty if it can.
 std::string obstacle(const std::filesystem::path& to, const Arguments& arguments) {
   if (!interruptedRestoreOf(arguments.to).empty()) {
     return arguments.to.string() + ": a restore was interrupted there; end it first, by ackbox restore";
@@ -38,7 +38,7 @@ std::string obstacle(const std::filesystem::path& to, const Arguments& arguments
 
 int backup(Console& console, const Arguments& arguments) {
   std::error_code absent;
-  // As cp does it: a link stays, and what it leads to is replaced.
+  // Like cp: keeps a link, and replaces the file that it points to.
   const std::filesystem::path real = std::filesystem::is_symlink(arguments.to, absent)
                                          ? std::filesystem::canonical(arguments.to, absent)
                                          : arguments.to;

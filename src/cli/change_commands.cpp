@@ -1,4 +1,4 @@
-// What an operator changes: `retry`, `discard`, `mark-failed`.
+// Changes by an operator: `retry`, `discard`, `mark-failed`.
 
 #include <functional>
 
@@ -20,7 +20,7 @@ std::string refusalText(const ChangeReceipt& receipt) {
              : "it is " + records::nameOf(receipt.state) + ", which does not allow it";
 }
 
-/// Makes the change to each id; `done` says what it was.
+/// Applies the change to each id; `done` is the verb of the report.
 int changeEach(Console& console, const Arguments& arguments, const char* done, const Change& change) {
   OutboxOperator outbox = openToChange(console.world(), arguments);
   bool allDone = true;
@@ -61,7 +61,7 @@ bool hasFilter(const Arguments& arguments) {
          arguments.olderThan.count() > 0;
 }
 
-/// Either ids or a filter, and only a filter is to be tried.
+/// Whether there are either ids or a filter; a dry run needs a filter.
 bool isClear(const Arguments& arguments) {
   return arguments.ids.empty() == hasFilter(arguments) && (arguments.ids.empty() || !arguments.dryRun);
 }

@@ -1,4 +1,4 @@
-// `check`: whether an outbox is well, as a monitoring system asks.
+// `check`: whether an outbox is healthy, for a monitoring system.
 
 #include <algorithm>
 #include <chrono>
@@ -14,24 +14,24 @@
 namespace ackbox::cli {
 namespace {
 
-// A note of the file's past is a warning for so long, or until it is dropped.
+// A note about the file's past is a warning for this long, or until the note is dropped.
 constexpr std::chrono::days kNoteWarns{7};
 
-/// One figure, and what is wrong with it.
+/// One figure, and its problem if it has one.
 struct Figure {
   const char* name;
   const char* jsonName;
   std::uint64_t value = 0;
   Threshold threshold;
-  /// In the performance data; empty: a count.
+  /// The unit in the performance data; empty for a count.
   const char* unit;
-  /// Below the threshold is wrong, not above.
+  /// The figure is wrong below the threshold, not above it.
   bool isFloor = false;
-  /// For people, when it is wrong. Empty: another figure says it.
+  /// The problem, for people. Empty if another figure reports it.
   std::string text;
 };
 
-/// The figures of an outbox, and where it stands by them.
+/// The figures of an outbox, and its health according to them.
 class Checkup {
 public:
   Checkup(const World& world, const Arguments& arguments) : arguments_(arguments) {
@@ -73,7 +73,7 @@ public:
     return worst;
   }
 
-  /// What is wrong, the worst first; empty: nothing is.
+  /// The problems, the worst first; empty if the outbox is healthy.
   [[nodiscard]] std::vector<std::string> problems() const {
     std::vector<std::string> texts;
     if (!damage_.empty()) {
@@ -99,7 +99,7 @@ public:
            " away, " + std::to_string(processes_) + (processes_ == 1 ? " process" : " processes");
   }
 
-  /// `label=value[unit];warning;critical;minimum`, as the Monitoring Plugins have it.
+  /// `label=value[unit];warning;critical;minimum`, the format of the Monitoring Plugins.
   [[nodiscard]] std::string performance() const {
     std::string text;
     for (const Figure& figure : figures_) {
@@ -147,7 +147,7 @@ private:
                                                 : Health::ok;
   }
 
-  /// What waits for an application, here and at peers. It has not waited longer than the oldest of its kind.
+  /// Reads what waits for an application, here and at peers. The wait is at most the age of the oldest of its kind.
   void readUnattended(const OutboxReader& reader, WallTime now) {
     const auto add = [&](const std::string& text, WallTime since, std::optional<WallTime> oldest) {
       unattended_ += (unattended_.empty() ? "" : ", ") + text;
@@ -165,7 +165,7 @@ private:
     }
   }
 
-  /// Applications that have frames in hand and settle none.
+  /// Reads the applications that have frames in hand and settle none.
   void readSilent(const OutboxReader& reader, WallTime now) {
     std::vector<std::string> texts;
     for (const Application& application : reader.applications()) {
@@ -193,7 +193,7 @@ private:
                          "",
                          false,
                          "peers that wait for a person: " + listed(stopped_)};
-    // Each peer is named once.
+    // Names each peer once.
     std::vector<std::string> away = down_;
     if (healthOf(stopped) == Health::ok) {
       away.insert(away.end(), stopped_.begin(), stopped_.end());
@@ -228,20 +228,20 @@ private:
   const Arguments& arguments_;
   Stats stats_;
   std::vector<std::string> down_;
-  // Held or disabled.
+  // Peers that are held or disabled.
   std::vector<std::string> stopped_;
   std::chrono::milliseconds oldestFrame_{};
   std::chrono::milliseconds unattendedFor_{};
-  // Empty: nothing waits for an application.
+  // Empty if nothing waits for an application.
   std::string unattended_;
   std::chrono::milliseconds silentFor_{};
-  // Empty: each application that has frames settles some.
+  // Empty if each application that has frames settles some.
   std::string silent_;
   std::size_t processes_ = 0;
   std::uint64_t disk_ = 0;
-  // Empty: none was found.
+  // Empty if no damage was found.
   std::string damage_;
-  // Of the file's past, for as long as they warn.
+  // Notes about the file's past, while they warn.
   std::vector<std::string> notes_;
   std::vector<Figure> figures_;
 };

@@ -5,7 +5,7 @@
 
 namespace ackbox::cli {
 
-// Each runs one subcommand and returns an `ExitCode`. They throw `ackbox::Error`.
+// Each function runs one subcommand and returns an `ExitCode`. Each may throw `ackbox::Error`.
 
 int init(Console& console, const Arguments& arguments);
 int stats(Console& console, const Arguments& arguments);

@@ -17,7 +17,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// The option names of a command, and the words that its first positional argument may be, if only these may.
+/// The option names of a command, and the permitted values of its first positional argument, if they are limited.
 std::vector<std::string> wordsOf(const CommandEntry& command) {
   std::vector<std::string> words;
   for (const OptionEntry& option : command.options) {
@@ -38,7 +38,7 @@ bool takesFile(const CommandEntry& command) {
   return false;
 }
 
-/// In single quotes.
+/// `text` in single quotes.
 std::string quoted(const std::string& text) {
   std::string made = "'";
   for (const char character : text) {
@@ -84,7 +84,7 @@ std::string bash(const std::vector<CommandEntry>& commands, const std::vector<Op
   return out.str();
 }
 
-/// Text inside `[…]` of zsh's _arguments.
+/// `text` escaped for `[…]` in zsh's _arguments.
 std::string zshHelp(const std::string& text) {
   std::string made;
   for (const char character : text) {

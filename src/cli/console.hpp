@@ -11,28 +11,28 @@
 
 namespace ackbox::cli {
 
-/// Where a command's output goes, in the form that was asked for.
+/// Writes a command's output, as text or as JSON.
 class Console {
 public:
   Console(const World& world, const Arguments& arguments) : world_(world), json_(arguments.json) {}
 
-  /// Whether `--json` was given: then only `line` prints to standard output.
+  /// Whether `--json` was given: standard output then carries only what `line` prints.
   [[nodiscard]] bool json() const noexcept { return json_; }
   [[nodiscard]] const World& world() const noexcept { return world_; }
   [[nodiscard]] WallTime now() const { return world_.clock->wallNow(); }
 
   void line(const json::Line& object) { line(object.text()); }
-  /// JSON on one line, without a line's end.
+  /// Prints one line of JSON. `json` must not end with a line break.
   void line(std::string_view json) { world_.out << json << '\n'; }
   void table(const Table& table);
-  /// For people; escaped.
+  /// Prints a sentence for people; escapes it.
   void say(std::string_view sentence);
-  /// For people, on standard error, so that it does not mix with what is piped on; escaped.
+  /// Prints a sentence for people to standard error, which keeps it out of a pipe; escapes it.
   void remark(std::string_view sentence);
-  /// On standard error: a sentence, or with `--json` an object. Returns `code`.
+  /// Prints a sentence, or with `--json` an object, to standard error. Returns `code`.
   int fail(int code, std::string_view message);
 
-  /// The same with sentences on lines of their own.
+  /// Like `fail`, with each sentence on its own line.
   int failOver(int code, std::string_view lines);
 
   /// `text` in bold, if colours are wanted.

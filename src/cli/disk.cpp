@@ -12,7 +12,7 @@ Disk diskOf(const World& world, const std::filesystem::path& file) {
   if (statfs(file.c_str(), &found) != 0) {
     return {};
   }
-  // What is kept back for the superuser is not this user's.
+  // Blocks that are reserved for the superuser are not available to this user.
   return {static_cast<std::uint64_t>(found.f_bavail) * static_cast<std::uint64_t>(found.f_frsize),
           static_cast<std::uint64_t>(found.f_type) & 0xffffffffU};
 }

@@ -46,7 +46,7 @@ std::string modeText(mode_t mode) {
   return text.data();
 }
 
-/// Gathers what the looks at one file found.
+/// Collects the findings about one file.
 class Examination {
 public:
   Examination(const World& world, const Arguments& arguments)
@@ -59,7 +59,7 @@ public:
     }
     lookAtDisk();
     lookAtPermissions();
-    // Before this process opens the file itself.
+    // Comes before `open`, because this process then has the file open itself.
     users_ = usersOf(file_, sidecarOf(file_, arguments_.prefix));
     open();
     lookAtLog();

@@ -8,7 +8,7 @@
 
 namespace ackbox::cli {
 
-/// Looks at the file, what lies beside it, the processes that use it, and the machine.
+/// Examines the file, the files beside it, the processes that use it, and the machine.
 [[nodiscard]] std::vector<records::Symptom> examine(const World& world, const Arguments& arguments);
 
 }  // namespace ackbox::cli

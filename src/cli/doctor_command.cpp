@@ -1,4 +1,4 @@
-// `doctor`: what surrounds an outbox, and what to do about it.
+// `doctor`: findings about an outbox and its surroundings, with advice.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace ackbox::cli {
 namespace {
 
-// As wide as the longest names, so that a line looks the same whatever else was found.
+// As wide as the longest names, so that the columns do not depend on the findings.
 constexpr std::size_t kWeightWidth = 9;
 constexpr std::size_t kAboutWidth = 13;
 

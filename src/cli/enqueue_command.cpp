@@ -14,13 +14,13 @@
 namespace ackbox::cli {
 namespace {
 
-// Lines that share a commit; fewer when the input has no more for now, so that what trickles in is stored at once.
+// The most lines in one commit; fewer when the input pauses, so that lines that trickle in are stored at once.
 constexpr std::size_t kBatchFrames = 1'000;
 constexpr std::size_t kBatchBytes = 4U << 20U;
-// The largest frame that the library takes, and room for what surrounds it.
+// The largest frame that the library accepts, plus room for the JSON around it.
 constexpr std::size_t kLineBytesMax = 65U << 20U;
 
-/// Reads a line, and keeps no more than `kLineBytesMax` of it. False at the end.
+/// Reads a line, and keeps at most `kLineBytesMax` of it. Returns false at the end of the input.
 bool readLine(std::istream& in, std::string& line) {
   line.clear();
   std::streambuf& buffer = *in.rdbuf();
@@ -36,7 +36,7 @@ bool readLine(std::istream& in, std::string& line) {
   return true;
 }
 
-/// Gathers frames, stores them batch by batch, and reports what became of each line.
+/// Gathers frames, stores them batch by batch, and reports the outcome of each line.
 class Feeder {
 public:
   Feeder(Console& console, const Arguments& arguments)
@@ -96,10 +96,10 @@ public:
   }
 
 private:
-  /// A line of the batch. Refused ones wait with the others, so that they are reported in the order of the lines.
+  /// A line of the batch. Refused lines stay in the batch, so that all are reported in the order of the input.
   struct Line {
     std::uint64_t number = 0;
-    // Empty: its frame is in the batch.
+    // Empty if the line's frame is in the batch.
     std::string problem = {};
   };
 
@@ -119,7 +119,7 @@ private:
     }
   }
 
-  // What the receipt says is for a program that configures peers.
+  // Replaces the receipt's detail, which addresses a program that configures peers.
   std::string knownPeersText() const {
     std::string names;
     for (const PeerStatus& peer : OutboxReader(manager_).peers()) {

@@ -4,7 +4,7 @@
 
 namespace ackbox::cli {
 
-/// A command line with this command, for its help; empty if it has no example.
+/// An example command line for `command`, used in its help; empty if the command has no example.
 [[nodiscard]] std::string_view exampleOf(std::string_view command) noexcept;
 
 }  // namespace ackbox::cli

@@ -6,7 +6,7 @@
 namespace ackbox::cli {
 namespace {
 
-/// Thrown to end an export that nobody reads any more.
+/// Thrown to end an export when the output can no longer be written.
 struct OutputEnded {};
 
 }  // namespace
@@ -24,7 +24,7 @@ int exportMessages(Console& console, const Arguments& arguments) {
     }
   };
   try {
-    // Dead letters are found without a look at the backlog.
+    // Dead letters are found without reading the backlog.
     const std::uint64_t written =
         filter.state == MessageState::failed
             ? reader.exportDeadLetters({.peer = filter.peer, .session = filter.session}, write)

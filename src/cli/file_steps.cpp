@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An empty file beside the name that a file gets, for as long as the file and its logs are moved one by one.
+// Ends the name of an empty file that exists beside the new name while a file and its logs are moved one by one.
 constexpr const char* kMoving = "-moving";
 constexpr std::array kWithCompanions = {
     "", sqlite::kLogEnding, sqlite::kJournalEnding, sqlite::kLogIndexEnding, "-ackbox-owners", kMoving};
@@ -46,18 +46,18 @@ void renameFile(const fs::path& from, const fs::path& to) {
   }
 }
 
-// Of a file system that does not know this flag of renameat2.
+// Whether the error means that the file system does not know this flag of renameat2.
 bool isUnknown(int error) {
   return error == EINVAL || error == ENOSYS || error == ENOTSUP;
 }
 
-/// Renames, and replaces nothing. Returns false where `to` is there.
+/// Renames without replacing a file. Returns false if `to` exists.
 bool renameToFree(const fs::path& from, const fs::path& to) {
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
     return true;
   }
   if (isUnknown(errno)) {
-    // Not every file system can do it in one call, and not every one has links.
+    // Not every file system can rename in one call without replacing, and not every file system has links.
     if (link(from.c_str(), to.c_str()) == 0) {
       if (unlink(from.c_str()) != 0) {
         failOn(from, errno);
@@ -93,7 +93,7 @@ bool linksTo(const fs::path& link, const fs::path& target) {
   return fs::read_symlink(link, none) == target.filename();
 }
 
-/// The names in its folder that begin with that of `file` and `mark`; none where the folder cannot be read.
+/// The names in the folder of `file` that begin with its name and `mark`; empty if the folder cannot be read.
 std::vector<std::string> namesBeside(const fs::path& file, std::string_view mark) {
   const std::string start = file.filename().string().append(mark);
   std::vector<std::string> found;
@@ -107,7 +107,7 @@ std::vector<std::string> namesBeside(const fs::path& file, std::string_view mark
   return found;
 }
 
-/// Names beside `file` that a restore made: without `end`, which they have.
+/// Names beside `file` that a restore made and that end with `end`; returned without `end`.
 std::vector<fs::path> asidesOf(const fs::path& file, std::string_view end) {
   std::vector<fs::path> found;
   for (const std::string& name : namesBeside(file, kBefore)) {
@@ -128,8 +128,8 @@ void makeEmpty(const fs::path& file) {
   syncFolderOf(file);
 }
 
-/// Moves what there is of `file` and of what is beside it to `base` or, where that is taken, to another free name. Goes
-/// on where one was killed: the log that was left is of the file that was moved.
+/// Moves `file` and the files beside it, as far as they exist, to `base` or, if that is taken, to another free name.
+/// Continues a move that was killed: the remaining log belongs to the file that was already moved.
 fs::path moveAway(const fs::path& file, const fs::path& base) {
   fs::path aside;
   for (const fs::path& begun : asidesOf(file, kMoving)) {
@@ -149,7 +149,7 @@ fs::path moveAway(const fs::path& file, const fs::path& base) {
   for (const char* end : sqlite::kCompanionEndings) {
     const std::string companion = file.string() + end;
     if (isSame(companion, aside.string() + end)) {
-      // Left there, it would be the new file's.
+      // If it stayed, it would be applied to the new file.
       if (unlink(companion.c_str()) != 0 && errno != ENOENT) {
         failOn(companion, errno);
       }
@@ -162,11 +162,11 @@ fs::path moveAway(const fs::path& file, const fs::path& base) {
   return aside;
 }
 
-/// Makes `file` a link to `aside`, which becomes the file, in one step and with its logs. Returns the name; empty: the
-/// file system cannot do it, and nothing was changed.
+/// Moves the file and its logs to a name beside it and makes `file` a link to that name, in one step. Returns the name;
+/// empty if the file system cannot do so and nothing was changed.
 fs::path leadTo(const fs::path& file, const fs::path& base) {
   fs::path aside = freeNameFor(base);
-  // It leads to itself. Nobody else can take the name from here on.
+  // The link points to itself. No other process can take the name from here on.
   while (symlink(aside.filename().c_str(), aside.c_str()) != 0) {
     if (errno != EEXIST) {
       return {};
@@ -201,13 +201,13 @@ bool isDead(std::string_view digits) {
          errno == ESRCH;
 }
 
-/// `<place>.partial-<process id>` of processes that have ended without deleting it.
+/// The files `<place>.partial-<process id>` of processes that have ended without deleting them.
 std::vector<fs::path> leftBeside(const fs::path& place) {
   const std::size_t start = place.filename().string().append(kPartial).size();
   std::vector<fs::path> left;
   for (const std::string& name : namesBeside(place, kPartial)) {
     const std::string digits = name.substr(start, name.find('-', start) - start);
-    // A process of another container has a number that says nothing here, but its locks do.
+    // The number of a process in another container means nothing here, but its locks do.
     const fs::path path = place.string().append(kPartial).append(digits);
     if (isDead(digits) && !usersOf(path, path.string() + "-ackbox-owners").any()) {
       left.push_back(path);
@@ -263,19 +263,19 @@ void PartialFile::place(bool overwrite) {
   syncFolderOf(place_);
 }
 
-// At each instant, the file from before or the new one has the name, whole. SQLite looks for the logs of a file by the
-// name that links lead to, and a log beside a file that is not its own would be applied to it, the rollback journal
-// and the write-ahead log alike: nothing in either names its file. So:
+// At each instant, the name refers to the complete previous file or the complete new one. SQLite looks for a file's
+// logs by the name that links lead to. It would apply any rollback journal or write-ahead log that it finds there,
+// because nothing in either names its file. Therefore:
 //
-// 1. The logs get second names beside `aside`, which is a link that leads to itself until now: no file has them.
-// 2. The file and this link change places. From here on the name leads to the file from before, which has its logs
-//    beside it; the logs under their first names are nobody's.
-// 3. These are deleted.
-// 4. The link is changed for the new file, which finds no log.
+// 1. The logs get second names beside `aside`, which is still a link to itself: no file uses them.
+// 2. The file and this link are exchanged. From here on the name leads to the previous file, which has its logs
+//    beside it; no file uses the logs under their first names.
+// 3. These first names are deleted.
+// 4. The link is exchanged for the new file, which finds no log.
 //
-// A process that is killed in between leaves an outbox that can be opened. A restore that begins after that goes on
-// with 3. Where the file system knows no links or no exchange, the file is moved away, then its logs, and then the new
-// one gets the name: in between no file has it, and `howToPutBack` says what to do, or the next restore goes on.
+// A process that is killed in between leaves an outbox that can be opened. A later restore continues with step 3. If
+// the file system has no links or no exchange, the file is moved away, then its logs, and then the new file gets the
+// name. In between no file has the name; `howToPutBack` says what to do, or the next restore continues.
 fs::path PartialFile::placeKeeping(const fs::path& base) {
   fs::path aside = interruptedRestoreOf(place_);
   if (aside.empty() && isThere(place_)) {
@@ -299,7 +299,7 @@ fs::path PartialFile::placeKeeping(const fs::path& base) {
       failOn(log, EEXIST);
     }
   }
-  // It is made anew from the log.
+  // SQLite recreates the index from the log.
   if (const std::string index = place_.string() + sqlite::kLogIndexEnding;
       unlink(index.c_str()) != 0 && errno != ENOENT) {
     failOn(index, errno);
@@ -309,7 +309,7 @@ fs::path PartialFile::placeKeeping(const fs::path& base) {
     failOn(place_, errno);
   }
   if (!linksTo(path_, aside)) {
-    // Another process came in between: what it placed stays.
+    // Another process replaced the link in between: its file stays.
     (void)renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, place_.c_str(), RENAME_EXCHANGE);
     throw Error(Errc::cannotOpen, place_.string() + " was replaced meanwhile; nothing was changed");
   }
@@ -320,7 +320,7 @@ fs::path PartialFile::placeKeeping(const fs::path& base) {
 
 std::string whyNotRegular(const fs::path& path) {
   struct stat found {};
-  // A link is what it leads to.
+  // Follows a link; a dangling link is examined itself.
   if (stat(path.c_str(), &found) != 0 && lstat(path.c_str(), &found) != 0) {
     return {};
   }

@@ -53,7 +53,7 @@ std::string programOf(const fs::path& process) {
   return name;
 }
 
-// Whether another process holds a lock on these bytes; 0 bytes: to the end of the file.
+// Whether another process holds a lock on these bytes; `bytes` 0 means to the end of the file.
 bool isLocked(const fs::path& file, off_t start, off_t bytes) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) {
@@ -93,7 +93,7 @@ FileUsers usersOf(const fs::path& file, const fs::path& sidecar) {
   }
   std::sort(users.processes.begin(), users.processes.end(),
             [](const FileUser& left, const FileUser& right) { return left.pid < right.pid; });
-  // Not where a process was found: if that is this one, closing a descriptor would drop SQLite's locks.
+  // Skipped if a process was found: if that is this process, closing a descriptor would drop SQLite's locks.
   users.isLocked =
       users.processes.empty() &&
       (isLocked(file.string() + sqlite::kLogIndexEnding, sqlite::kIndexLifeByte, 1) || isLocked(sidecar, 0, 0));

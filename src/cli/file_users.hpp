@@ -17,7 +17,7 @@ struct FileUser {
 /// The processes that have an outbox open, as managers, as readers or through SQLite.
 struct FileUsers {
   std::vector<FileUser> processes;
-  /// A process holds SQLite's or ackbox's locks, and may not be seen: another user's, or another container's.
+  /// A process that this user cannot see, of another user or container, holds a lock of SQLite or ackbox.
   bool isLocked = false;
 
   [[nodiscard]] bool any() const noexcept { return isLocked || !processes.empty(); }
@@ -25,11 +25,11 @@ struct FileUsers {
   [[nodiscard]] std::string text() const;
 };
 
-/// The processes that have `file` open. Asks the kernel, not SQLite, so that it works on a damaged file. `sidecar` is
-/// its owners file.
+/// The processes that have `file` open. Asks the kernel, not SQLite, and so works on a damaged file. `sidecar` is the
+/// path of its owners file.
 [[nodiscard]] FileUsers usersOf(const std::filesystem::path& file, const std::filesystem::path& sidecar);
 
-/// The owners file of the outbox with this prefix in `file`, which need not be readable.
+/// The owners file of the outbox with this prefix in `file`; works even if `file` cannot be read.
 [[nodiscard]] std::filesystem::path sidecarOf(const std::filesystem::path& file, const std::string& prefix);
 
 }  // namespace ackbox::cli

@@ -30,7 +30,7 @@ const Measure kCount = parseCount;
 const Measure kBytes = parseBytes;
 const Measure kMilliseconds = parseMilliseconds;
 
-/// An option that takes a duration.
+/// Adds an option that takes a duration.
 CLI::Option* addDuration(CLI::App& app, const std::string& name, std::chrono::milliseconds& value,
                          const std::string& help) {
   return app
@@ -47,7 +47,7 @@ CLI::Option* addDuration(CLI::App& app, const std::string& name, std::chrono::mi
       ->type_name("DURATION");
 }
 
-/// An option that takes where `check` warns, and where it is critical.
+/// Adds an option that takes the thresholds of `check` for a warning and for critical.
 void addThreshold(CLI::App& app, const std::string& name, Threshold& value, const Measure& measure,
                   const std::string& help, bool isFloor = false) {
   app.add_option_function<std::string>(
@@ -67,14 +67,14 @@ void addThreshold(CLI::App& app, const std::string& name, Threshold& value, cons
       ->type_name("WARNING,CRITICAL");
 }
 
-/// An option that is the path of a file; SQLite would take an empty one for a file of its own.
+/// Adds an option that takes the path of a file. Refuses an empty path, for which SQLite would open a temporary file.
 template <typename Paths>
 CLI::Option* addPath(CLI::App& app, const std::string& name, Paths& paths, const std::string& help) {
   const auto problem = [](const std::string& path) { return path.empty() ? "it is empty: name a file" : ""; };
   return app.add_option(name, paths, help)->check(problem, "", "");
 }
 
-/// Adds a subcommand, and what every one on a file has.
+/// Adds subcommands with the options that every command on a file has.
 class Grammar {
 public:
   Grammar(CLI::App& app, Arguments& arguments) : app_(app), arguments_(arguments) {}
@@ -89,7 +89,7 @@ public:
                 "How long to wait for another process's write (default 5s)");
     return added;
   }
-  /// The same for what opens the file to change it; only then is there something to log.
+  /// Like `command`, for commands that open the file to change it; only these have a log.
   CLI::App& change(const std::string& name, const std::string& help) {
     CLI::App& added = command(name, help);
     added
@@ -357,7 +357,7 @@ struct Group {
   std::vector<const char*> commands;
 };
 
-/// In the order of the help.
+/// In the order in which the help shows them.
 const std::vector<Group>& groups() {
   static const std::vector<Group> all = {
       {"Begin", {"init", "serve", "health", "enqueue"}},

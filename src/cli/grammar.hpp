@@ -11,11 +11,11 @@ class App;
 
 namespace ackbox::cli {
 
-/// The command line's grammar, bound to `arguments`, which must outlive it. Help, completion and the man page are made
-/// from it.
+/// The command line's grammar, bound to `arguments`, which must outlive it. Help, completion and the man page derive
+/// from the grammar.
 [[nodiscard]] std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments);
 
-/// The commands by what they are for, a line each: what `ackbox` alone prints.
+/// The commands grouped by purpose, one group a line: the output of `ackbox` without arguments.
 [[nodiscard]] std::string overview();
 
 }  // namespace ackbox::cli

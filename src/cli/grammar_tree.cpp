@@ -9,7 +9,7 @@
 namespace ackbox::cli {
 namespace {
 
-// A validator of choices describes itself as `{a,b,c}` behind the value's name.
+// CLI11's validator of choices describes itself as `{a,b,c}` after the value's name.
 std::vector<std::string> choicesOf(const std::string& typeName) {
   const std::size_t open = typeName.find('{');
   const std::size_t close = typeName.find('}');

@@ -9,16 +9,16 @@ class App;
 
 namespace ackbox::cli {
 
-/// An option or positional argument as the grammar has it.
+/// An option or positional argument of the grammar.
 struct OptionEntry {
   /// `--state`, `-h`; empty for a positional argument.
   std::vector<std::string> names;
-  /// Of a positional argument: `FILE`.
+  /// The name of a positional argument: `FILE`.
   std::string positional;
   std::string help;
   /// `NAME`; empty for a flag.
   std::string value;
-  /// What may be said, if only these may.
+  /// The permitted values; empty if any value is.
   std::vector<std::string> choices;
   bool required = false;
   bool repeats = false;
@@ -28,11 +28,11 @@ struct CommandEntry {
   std::string name;
   std::string help;
   std::vector<OptionEntry> options;
-  /// A command line with it; empty if it has no example.
+  /// An example command line; empty if there is no example.
   std::string example;
 };
 
-/// The subcommands in the order of their making; what the man page and the completions are made of.
+/// The subcommands in the order of their definition; the man page and the completions are generated from them.
 [[nodiscard]] std::vector<CommandEntry> commandsOf(const CLI::App& grammar);
 [[nodiscard]] std::vector<OptionEntry> optionsOf(const CLI::App& command);
 

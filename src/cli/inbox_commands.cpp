@@ -27,7 +27,7 @@ InboxFilter inboxFilterOf(const Arguments& arguments) {
   return filter;
 }
 
-/// The one sender of frames with this id, or the one that was named; nothing: `why` says why.
+/// The sender named by `--source`, or the only sender of frames with this id; if absent, sets `why`.
 std::optional<std::string> senderOf(const Arguments& arguments, const OutboxReader& reader, const std::string& id,
                                     std::string& why) {
   if (!arguments.source.empty()) {
@@ -98,7 +98,7 @@ int changeFrames(Console& console, const Arguments& arguments, const char* done,
   return allDone ? kDone : kNothing;
 }
 
-/// Ids, of one `--source` at most, or a filter.
+/// Whether the arguments have ids, with at most one `--source`, or a filter.
 bool isChoice(const Arguments& arguments) {
   if (!arguments.ids.empty()) {
     return !arguments.all && !arguments.session && !arguments.state;
@@ -150,7 +150,7 @@ int inboxShow(Console& console, const Arguments& arguments) {
   if (!info) {
     return noFrame(console, id, *source);
   }
-  // None of one that has ended.
+  // A frame that has ended has no content any more.
   const InboundFrame frame = reader.inboxFrame(*source, id).value_or(InboundFrame());
   if (console.json()) {
     json::Line line = records::lineOf(*info);

@@ -1,5 +1,5 @@
-// `init`: the files that a few agents start with. What they say is decided first; they are written when nothing is in
-// their way.
+// `init`: the files for a first group of agents. Their contents are decided first; they are written if none of them
+// exists.
 
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kNameLengthMax = 64;
 constexpr std::size_t kKeyBytes = 32;
 constexpr std::size_t kTokenBytes = 24;
-// Between an agent's own address and that of its inbox. As many agents have addresses side by side.
+// The offset of an agent's inbox port from its own port. At most this many agents have consecutive ports.
 constexpr std::uint16_t kInboxOffset = 10;
 
 struct NewFile {
@@ -48,7 +48,7 @@ struct Agent {
   [[nodiscard]] std::string tokens() const { return name + ".tokens"; }
 };
 
-/// Empty: the names can be agents, files and peers.
+/// Why the names cannot be agents, files and peers, or the port cannot be used; empty if both can.
 std::string problemOf(const std::vector<std::string>& names, std::uint64_t port) {
   constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
   for (const std::string& name : names) {
@@ -81,7 +81,7 @@ std::string randomText(std::size_t bytes, bool isHex) {
       text.append({kDigits[drawn.at(place) >> 4U], kDigits[drawn.at(place) & 15U]});
     }
   } else {
-    // Four characters for three bytes, and an end.
+    // Base64: four characters for each three bytes, and a terminating zero.
     std::array<unsigned char, (kKeyBytes + 2) / 3 * 4 + 1> encoded{};
     const int length = EVP_EncodeBlock(encoded.data(), drawn.data(), static_cast<int>(bytes));
     text.assign(encoded.begin(), encoded.begin() + length);
@@ -90,7 +90,7 @@ std::string randomText(std::size_t bytes, bool isHex) {
   return text;
 }
 
-/// Both agents have it.
+/// The name of the key that both agents share.
 std::string keyName(const Agent& one, const Agent& other) {
   return std::min(one.name, other.name) + "-" + std::max(one.name, other.name) + ".key";
 }
@@ -134,7 +134,7 @@ std::vector<NewFile> filesOf(const std::vector<Agent>& agents, const fs::path& f
   return files;
 }
 
-/// A name that two of the files have, as the keys of a-b with c and of a with b-c; empty: all names differ.
+/// A name that two of the files share, such as the key of a-b with c and of a with b-c; empty if all names differ.
 std::string repeatedName(const std::vector<NewFile>& files) {
   for (const NewFile& file : files) {
     if (std::ranges::count(files, file.path, &NewFile::path) > 1) {
@@ -144,7 +144,7 @@ std::string repeatedName(const std::vector<NewFile>& files) {
   return {};
 }
 
-/// Empty: it is written.
+/// Writes the file. Returns what went wrong; empty on success.
 std::string write(const NewFile& file) {
   const mode_t mode = file.isSecret ? S_IRUSR | S_IWUSR : S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
   const int descriptor = ::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
@@ -171,7 +171,7 @@ std::string write(const NewFile& file) {
   return why;
 }
 
-/// Writes all of them, or none. Empty: all.
+/// Writes all files or none. Returns what went wrong; empty on success.
 std::string writeAll(const std::vector<NewFile>& files) {
   for (std::size_t index = 0; index < files.size(); ++index) {
     if (std::string why = write(files[index]); !why.empty()) {
@@ -185,7 +185,7 @@ std::string writeAll(const std::vector<NewFile>& files) {
   return {};
 }
 
-/// As a word of a shell.
+/// The path quoted as a word of a shell.
 std::string word(const fs::path& path) {
   std::string text = path.string();
   if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") ==

@@ -18,7 +18,7 @@ bool wantsNoColor() {
 }  // namespace
 
 int main(int argumentCount, char** argumentValues) {
-  // So that input is read in large pieces.
+  // Lets input be read in large pieces.
   std::ios::sync_with_stdio(false);
   const ackbox::cli::World world{.arguments = {argumentValues + 1, argumentValues + argumentCount},
                                  .in = std::cin,

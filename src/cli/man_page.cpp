@@ -10,7 +10,7 @@
 namespace ackbox::cli {
 namespace {
 
-/// Text as roff prints it: no character of it is a command.
+/// The text escaped for roff: none of its characters acts as a command.
 std::string roff(std::string_view text) {
   std::string made;
   for (std::size_t index = 0; index < text.size(); ++index) {

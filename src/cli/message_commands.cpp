@@ -1,4 +1,4 @@
-// Messages one by one: `list`, `show`, `explain`.
+// Single messages: `list`, `show`, `explain`.
 
 #include <utility>
 

@@ -5,7 +5,7 @@
 namespace ackbox::cli {
 
 int migrate(Console& console, const Arguments& arguments) {
-  // Tables of a newer version are refused by the opening, with the release that made them.
+  // Opening the file refuses tables of a newer version, and names the release that made them.
   const FileInfo info = openToRead(console.world(), arguments).fileInfo();
   if (console.json()) {
     console.line(

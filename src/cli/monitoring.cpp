@@ -23,7 +23,7 @@ std::string monitoringLine(Health health, std::string_view text, std::string_vie
   std::string name(nameOf(health));
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
-  // A bar begins the performance data.
+  // A vertical bar would begin the performance data.
   std::string said(text);
   std::replace(said.begin(), said.end(), '|', '/');
   return "OUTBOX " + name + " - " + said + (performance.empty() ? "" : " | " + std::string(performance));

@@ -5,8 +5,8 @@
 
 namespace ackbox::cli {
 
-/// What `ackbox check` ends with: the exit status of the Monitoring Plugins, which Nagios, Icinga, Sensu and others
-/// read. Never renumber.
+/// The exit statuses of `ackbox check`: those of the Monitoring Plugins, which Nagios, Icinga, Sensu and others read.
+/// Never renumber.
 enum class Health : int { ok = 0, warning = 1, critical = 2, unknown = 3 };
 
 /// `ok`, `warning`, …

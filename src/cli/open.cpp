@@ -17,7 +17,7 @@ LogLevel levelOf(const std::string& name) {
   return found == kLevels.end() ? LogLevel::info : *found;
 }
 
-// The file's threads write at the same time.
+// The file's threads may log at the same time.
 LogSink sinkOf(const World& world, bool isJson) {
   return [&err = world.err, isJson, mutex = std::make_shared<std::mutex>()](const LogRecord& record) {
     const std::string line = (isJson ? toJson(record) : toKeyValue(record)) + '\n';
@@ -37,14 +37,14 @@ OutboxOptions optionsOf(const World& world, const Arguments& arguments) {
     options.log = sinkOf(world, arguments.json);
     options.logLevel = levelOf(*arguments.log);
   } else {
-    // The tool prints what it has to say itself.
+    // The tool prints its own messages.
     options.log = [](const LogRecord&) {};
   }
   options.createSchema = false;
-  // A file may come from anybody.
+  // A file may come from an untrusted source.
   options.trustSchema = false;
   options.maxPending = arguments.maxPending;
-  // Both are the agent's own affair, and not in the file.
+  // The agent sets both limits; the file does not store them.
   options.maxPendingBytes = 0;
   options.retry.horizon = std::chrono::milliseconds(0);
   return options;

@@ -9,23 +9,23 @@
 
 namespace ackbox::cli {
 
-/// Rows that a listing reads at a time.
+/// Rows that a listing reads per query.
 inline constexpr std::size_t kPage = 1'000;
 
-/// The file for a look. Throws `Error`; the file is not changed.
+/// Opens the file for reading, and does not change it. Throws `Error`.
 [[nodiscard]] OutboxReader openToRead(const World& world, const Arguments& arguments);
 
-/// Another file in the same way.
+/// Opens another file in the same way.
 [[nodiscard]] OutboxReader openToRead(const World& world, const Arguments& arguments,
                                       const std::filesystem::path& file);
 
-/// That the file has no such session, as a sentence.
+/// A sentence that says that the file has no such session.
 [[nodiscard]] std::string unknownSession(const std::string& peer, const std::string& session);
 
-/// What `--peer`, `--session`, `--type` and `--state` choose.
+/// The filter that `--peer`, `--session`, `--type` and `--state` describe.
 [[nodiscard]] MessageFilter messageFilterOf(const Arguments& arguments);
 
-/// Remarks on a `--peer` that the file does not know, or a `--session` of it that never had a message. For commands
+/// Prints a remark if the file does not know `--peer`, or if that peer never had a message in `--session`. For commands
 /// that found nothing: the name may be misspelt.
 void remarkUnknownNames(Console& console, const OutboxReader& reader, const Arguments& arguments);
 
@@ -35,11 +35,11 @@ FileRepairReport repairFile(const World& world, const Arguments& arguments);
 /// Makes the outbox in `file` a new store, see `OutboxOperator::makeNewStore`.
 NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file);
 
-/// The file for enqueues, beside whatever agent runs on it: never made, never migrated, its peers as they are. It does
-/// not deliver. Throws `Error`.
+/// Opens the file for enqueues, beside any agent that runs on it. Does not create or migrate the file, change its
+/// peers, or deliver. Throws `Error`.
 [[nodiscard]] OutboxManager openToEnqueue(const World& world, const Arguments& arguments);
 
-/// The same for what an operator changes.
+/// Like `openToEnqueue`, for the changes that an operator makes.
 [[nodiscard]] OutboxOperator openToChange(const World& world, const Arguments& arguments);
 
 }  // namespace ackbox::cli

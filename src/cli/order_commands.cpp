@@ -1,5 +1,5 @@
-// What an operator stops and lets go on: `pause`, `resume`, `unblock`. Agents on the file obey within their poll
-// intervals.
+// Stopping and resuming by an operator: `pause`, `resume`, `unblock`. Agents on the file apply an order within their
+// poll interval.
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -8,13 +8,13 @@
 namespace ackbox::cli {
 namespace {
 
-/// What an order did, in both forms. `done` and `already` end the sentence that begins with the peer or session.
+/// The wording of an order's outcome. `done` and `already` follow the peer's or session's name in the sentence.
 struct Words {
   const char* done;
   const char* already;
 };
 
-/// Gives the order; `order` returns whether it changed anything, and `unchanged` is the exit code if it did not.
+/// Gives the order. `order` returns whether it changed anything; `unchanged` is the exit code if it did not.
 template <typename Order>
 int give(Console& console, const Arguments& arguments, const Words& words, int unchanged, Order order) {
   const std::string& peer = *arguments.peer;

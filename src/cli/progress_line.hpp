@@ -6,8 +6,8 @@
 
 namespace ackbox::cli {
 
-/// A line on standard error that is written over and over while something takes its time; only on a terminal, and not
-/// with `--json`. It is gone when its object is.
+/// A progress line on standard error that is overwritten in place; only on a terminal, and not with `--json`. The
+/// destructor clears it.
 class ProgressLine {
 public:
   explicit ProgressLine(Console& console) : console_(console) {}
@@ -15,9 +15,9 @@ public:
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine() { clear(); }
 
-  /// Not more often than five times a second; what comes sooner is left out.
+  /// Shows `text`, at most five times a second; drops texts that come sooner.
   void show(std::string_view text);
-  /// Takes it away, before something else is printed.
+  /// Clears the line, before other output is printed.
   void clear();
 
 private:

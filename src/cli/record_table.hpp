@@ -16,14 +16,14 @@
 
 namespace ackbox::cli {
 
-/// A field's value for people, or `-`.
+/// Formats a field's value for people; `-` if it has no value.
 using CellText = std::string(const records::Value& value, records::Form form, WallTime now);
-/// One of many: an error is shortened, and an instant is `3 m ago`.
+/// For a list of records: shortens an error, and prints an instant as `3 m ago`.
 [[nodiscard]] CellText briefText;
-/// One of few: `2026-11-21 14:02:15 UTC (3 m ago)`.
+/// For a single record: prints an instant as `2026-11-21 14:02:15 UTC (3 m ago)`.
 [[nodiscard]] CellText fullText;
 
-/// A row for each record, with a column for each field that has a title.
+/// A table with a row for each record and a column for each field that has a title.
 template <typename Record>
 [[nodiscard]] Table tableOf(const std::vector<Record>& items, WallTime now, CellText& text = briefText) {
   std::vector<Table::Column> columns;
@@ -45,7 +45,7 @@ template <typename Record>
   return table;
 }
 
-/// A table without titles: a name and a value in each row.
+/// A table without titles, with a name and a value in each row.
 [[nodiscard]] Table factTable();
 void addFact(Table& table, std::string_view label, std::string value);
 
@@ -60,7 +60,7 @@ void addFacts(Table& table, const Record& record, WallTime now) {
   }
 }
 
-/// Prints a line of JSON for each record, or a table if there are any.
+/// Prints a line of JSON for each record, or a table if there are records.
 template <typename Record>
 void print(Console& console, const std::vector<Record>& items) {
   if (console.json()) {
@@ -72,8 +72,8 @@ void print(Console& console, const std::vector<Record>& items) {
   }
 }
 
-/// Prints what `read(limit, after)` gives, a page's records and `next`, up to `--limit`, and where to go on; `nothing`
-/// if there is no record. Returns whether there is one.
+/// Prints the pages that `read(limit, after)` returns, each with its records and `next`, up to `--limit` records; then
+/// the `--after` to continue with, or `nothing` if there were no records. Returns whether there were any.
 template <typename Read>
 bool printPages(Console& console, const Arguments& arguments, std::string_view nothing, const Read& read) {
   std::int64_t after = arguments.after;

@@ -1,4 +1,4 @@
-// `repair`: what other programs' statements on the tables left behind, see `OutboxOperator::repair`.
+// `repair`: repairs what other programs' SQL did to the tables, see `OutboxOperator::repair`.
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
@@ -21,7 +21,7 @@ int repair(Console& console, const Arguments& arguments) {
   for (const Finding& finding : report.left) {
     left.push_back(textOf(finding));
   }
-  // A dry run ends as verify, which finds the same.
+  // A dry run exits like verify, which finds the same problems.
   const int code = left.empty() && (!arguments.dryRun || report.mended == 0) ? kDone : kProblems;
   if (console.json()) {
     json::Line line;

@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a restore is about to do.
+/// What a restore will do.
 struct Plan {
   fs::path backup;
   fs::path file;
-  /// How the name begins that the file gets which is there now.
+  /// The beginning of the name under which the present file is kept.
   fs::path base;
-  /// Where that goes, or what is left of it; empty: nothing is.
+  /// The path under which the present file, or what is left of it, is kept; empty if nothing is there.
   fs::path aside;
   bool hasFile = false;
   bool isSender = false;
@@ -32,12 +32,12 @@ struct Plan {
   bool makesNewStore = false;
   bool isSameFile = false;
   Stats stats;
-  /// What is known of how new the file is that is there now.
+  /// How the age of the present file compares with that of the backup, as far as it is known.
   std::string comparison;
 };
 
-/// What `named` leads to: a link stays, and what it leads to is replaced. That of a restore that was interrupted is
-/// replaced itself.
+/// Resolves the links of `named`: they stay, and the file that they lead to is replaced. A link that an interrupted
+/// restore left is replaced itself.
 fs::path placeOf(const fs::path& named) {
   constexpr int kLinksMax = 40;
   fs::path place = fs::absolute(named);
@@ -53,7 +53,7 @@ fs::path placeOf(const fs::path& named) {
   return none ? place : folder / place.filename();
 }
 
-/// What of it is the newer one, and how to go on with it, as far as that is known.
+/// Says whether the present file is newer than the backup and, if it is, how to continue with it, as far as known.
 std::string compare(const Console& console, const Arguments& arguments, const Plan& plan, const FileInfo& backup) {
   const std::string aside = plan.aside.string();
   FileInfo info;
@@ -91,7 +91,7 @@ Plan planOf(const Console& console, const Arguments& arguments, const OutboxRead
   std::error_code absent;
   plan.backup = arguments.file;
   plan.file = placeOf(arguments.to);
-  // Where a restore was interrupted, the name leads to the file from before, which is kept.
+  // After an interrupted restore, the name leads to the previous file, which is kept.
   plan.isSameFile = interruptedRestoreOf(plan.file).empty() && fs::equivalent(plan.backup, plan.file, absent);
   plan.stats = backup.getStats();
   plan.isSender = plan.stats.enqueued != 0;
@@ -120,7 +120,7 @@ std::string choiceText(const Plan& plan) {
          plan.file.string() + " " + plan.file.string() + " --identity new";
 }
 
-/// Why it is not done; empty: nothing is against it.
+/// Why the restore cannot be done; empty if it can.
 std::string obstacle(const Plan& plan, const Arguments& arguments) {
   if (std::string why = whyNotRegular(arguments.to); !why.empty()) {
     return why + ": name the outbox's file, or delete what is there";
@@ -163,7 +163,7 @@ std::vector<std::string> stepsOf(const Plan& plan) {
   return steps;
 }
 
-/// What is left to do for people.
+/// The steps that are left to the operator.
 std::vector<std::string> adviceOf(const Plan& plan) {
   std::vector<std::string> advice;
   if (!plan.comparison.empty()) {
@@ -258,7 +258,7 @@ int restore(Console& console, const Arguments& arguments) {
     throw Error(Errc::ioError, partial.path().string() + ": its log could not be folded in; nothing was changed");
   }
   const bool isOwned = makeLike(partial.path(), isThere(plan.file) ? plan.file : plan.backup);
-  // A long copy gives an agent the time to start.
+  // Checks again, because an agent may have started during a long copy.
   if (const std::string problem = obstacle(plan, arguments); !problem.empty()) {
     return console.failOver(kNothing, problem);
   }

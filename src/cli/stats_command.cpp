@@ -1,4 +1,4 @@
-// What is in the file at a glance: `stats`, `peers`, `sessions`, `blocked`.
+// The contents of the file at a glance: `stats`, `peers`, `sessions`, `blocked`.
 
 #include <utility>
 
@@ -40,7 +40,7 @@ int peers(Console& console, const Arguments& arguments) {
   print(console, peers);
   for (const records::PeerFigures& peer : peers) {
     if (!console.json() && records::widthOf(peer.figures.lastError) > records::kWhyWidth) {
-      // Which the table has shortened.
+      // The table has shortened this error.
       console.say(peer.figures.peer + ": " + peer.figures.lastError);
     }
   }

@@ -8,7 +8,7 @@
 
 namespace ackbox::cli {
 
-// The figures for people; `top` shows them, too.
+// The figures for people, in `stats` and `top`.
 
 [[nodiscard]] Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes, WallTime now);
 

@@ -16,10 +16,10 @@ public:
     Align align = Align::left;
   };
 
-  /// Without titles no heading is printed.
+  /// Columns without titles print no heading.
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// One cell for each column; what would steer a terminal is escaped.
+  /// Adds a row, with one cell for each column; escapes characters that would control a terminal.
   void add(std::vector<std::string> cells);
   [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
   /// The heading, wrapped in `headingStart` and `headingEnd`, and the rows. The last column is not padded.

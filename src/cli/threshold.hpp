@@ -7,17 +7,17 @@
 
 namespace ackbox::cli {
 
-/// From where on `ackbox check` warns, and from where on it is critical; nothing: never.
+/// The values from which `ackbox check` warns or is critical; without a value: never.
 struct Threshold {
   std::optional<std::uint64_t> warning;
   std::optional<std::uint64_t> critical;
 };
 
-/// What one side of a threshold is written as.
+/// Parses one side of a threshold.
 using Measure = std::function<std::optional<std::uint64_t>(std::string_view)>;
 
-/// `WARNING,CRITICAL`, `WARNING` alone, which is never critical, or `off` in the place of either. Nothing when it is
-/// none of these.
+/// Parses `WARNING,CRITICAL`; or `WARNING` alone, which is never critical; or `off` in place of either value. Returns
+/// nothing for any other text.
 [[nodiscard]] std::optional<Threshold> parseThreshold(std::string_view text, const Measure& measure);
 
 /// `1000`.

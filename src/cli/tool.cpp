@@ -67,14 +67,14 @@ bool isUnknownCommand(const CLI::App& grammar, const std::string& word) {
          std::none_of(commands.begin(), commands.end(), [&](const CLI::App* one) { return one->get_name() == word; });
 }
 
-/// The first word that is not an option; empty if there is no such word.
+/// The first word that is not an option; empty if all words are options.
 std::string_view commandWord(const World& world) {
   const auto word = std::find_if(world.arguments.begin(), world.arguments.end(),
                                  [](const std::string& one) { return !one.starts_with('-'); });
   return word == world.arguments.end() ? std::string_view() : std::string_view(*word);
 }
 
-/// The line of `check` that says why the file cannot be looked at, with nothing else.
+/// Prints the line of `check` that says why the file cannot be examined, without figures.
 int healthWithout(const World& world, Health health, std::string_view why, bool json) {
   const int code = static_cast<int>(health);
   if (json) {
@@ -104,7 +104,7 @@ int usageProblem(const World& world, std::string_view command, const std::string
   return kUsage;
 }
 
-/// Help and version, or what is wrong with the command line.
+/// Prints the help, the version, or what is wrong with the command line.
 int parseProblem(const World& world, const CLI::App& grammar, const CLI::ParseError& problem) {
   const std::string word(commandWord(world));
   if (isUnknownCommand(grammar, word)) {
@@ -124,7 +124,7 @@ int parseProblem(const World& world, const CLI::App& grammar, const CLI::ParseEr
   return kDone;
 }
 
-/// Why the file cannot be read; empty: nothing is known against it.
+/// Why the file cannot be read; empty if no reason was found.
 std::string fileProblem(const std::filesystem::path& file) {
   std::error_code failure;
   const std::filesystem::file_status status = std::filesystem::status(file, failure);
@@ -144,7 +144,7 @@ std::string fileProblem(const std::filesystem::path& file) {
   return access(file.c_str(), R_OK) == 0 ? std::string() : std::generic_category().message(errno);
 }
 
-/// An error of the library in the words of this tool, after the file's name.
+/// An error of the library in this tool's words, prefixed with the file's name.
 std::string textOf(const Error& error, const Arguments& arguments) {
   const std::string file = arguments.file.string() + ": ";
   if (error.code() == Errc::schemaMissing) {
@@ -154,7 +154,7 @@ std::string textOf(const Error& error, const Arguments& arguments) {
   return what.starts_with(file) ? std::string(what) : file + std::string(what);
 }
 
-/// What keeps a command from its work; `check` says it where monitoring looks.
+/// Reports why a command cannot run; `check` reports it on standard output, which monitoring reads.
 int failure(Console& console, const Arguments& arguments, const std::string& why, bool isDamage = false) {
   if (arguments.command == "check") {
     return isDamage ? healthWithout(console.world(), Health::critical,

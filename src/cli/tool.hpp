@@ -18,13 +18,13 @@ struct Arguments;
 
 /// The file system that a file is on.
 struct Disk {
-  /// For this user.
+  /// Bytes available to this user.
   std::uint64_t freeBytes = 0;
-  /// Its kind as `statfs` numbers it; 0: unknown.
+  /// The file system's type as `statfs` numbers it; 0 if unknown.
   std::uint64_t kind = 0;
 };
 
-/// All that the tool has of the world.
+/// The tool's environment.
 struct World {
   /// Without the program's name.
   std::vector<std::string> arguments;
@@ -33,18 +33,18 @@ struct World {
   std::ostream& err;
   bool outIsTerminal = false;
   bool errIsTerminal = false;
-  /// A non-empty NO_COLOR, or TERM=dumb.
+  /// NO_COLOR is not empty, or TERM is dumb.
   bool noColor = false;
   std::shared_ptr<Clock> clock = {};
   std::shared_ptr<Random> random = {};
-  /// The daemon, which is built on this library: what `serve` and `health` run. Empty: they are refused.
+  /// The daemon's `serve` and `health`, which are built on this library. If empty, both commands are refused.
   std::function<int(Console&, const Arguments&)> serve = {};
   std::function<int(Console&, const Arguments&)> health = {};
-  /// Empty: the kernel is asked.
+  /// Replaces the query to the kernel, if set.
   std::function<Disk(const std::filesystem::path&)> disk = {};
 };
 
-/// Of the file system that `file` is on.
+/// Queries the file system that `file` is on.
 [[nodiscard]] Disk diskOf(const World& world, const std::filesystem::path& file);
 
 /// Runs the tool once. Returns an `ExitCode`; does not throw.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kSessionsShown = 10;
 
-/// The totals at an instant, for the rates between two.
+/// The totals at an instant, for computing rates between two samples.
 struct Sample {
   SteadyTime at;
   Stats stats;

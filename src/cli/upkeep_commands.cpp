@@ -1,4 +1,4 @@
-// What the file keeps of others: `senders`, `forget`.
+// The records about other agents in the file: `senders`, `forget`.
 
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"

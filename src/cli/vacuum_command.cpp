@@ -7,7 +7,7 @@
 namespace ackbox::cli {
 namespace {
 
-// Pages between two looks at the progress; `vacuum` lets others write more often than that.
+// Pages between two progress reports; `vacuum` yields to other writers more often than that.
 constexpr std::uint64_t kPages = 256;
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace ackbox::cli {
 namespace {
 
-/// What to do about the findings. SQLite's own, which name no table, are damage of the file.
+/// The advice on the findings. A finding of SQLite's check names no table, and means that the file is damaged.
 const char* hint(const VerifyReport& report) {
   const bool isDamaged = std::any_of(report.findings.begin(), report.findings.end(),
                                      [](const Finding& finding) { return finding.table.empty(); });
@@ -20,7 +20,7 @@ const char* hint(const VerifyReport& report) {
                    : "ackbox repair FILE counts gauges anew and mends rows that were changed by hand";
 }
 
-// A file whose tables cannot be read has findings that say so.
+// Empty if the tables cannot be read: the findings say so.
 std::vector<FileNote> notesOf(const OutboxReader& reader) {
   try {
     return reader.fileInfo().notes;

@@ -16,7 +16,7 @@
 
 namespace ackbox::records {
 
-/// What a field is in JSON.
+/// The JSON type of a field.
 enum class Type : std::uint8_t {
   text,
   number,
@@ -27,54 +27,54 @@ enum class Type : std::uint8_t {
   instant,
 };
 
-/// The value of a field; `std::monostate`: it has no value.
+/// The value of a field; `std::monostate` if it has no value.
 using Value = std::variant<std::monostate, std::string, std::int64_t, bool, WallTime>;
 
-/// How people read a value. Programs get it as it is.
+/// How a value is formatted for people. Programs get the plain value.
 enum class Form : std::uint8_t {
   plain,
-  /// An identifier that is copied.
+  /// An identifier, to be copied.
   id,
-  /// What went wrong: a list shows its beginning.
+  /// An error: a list shows only its beginning.
   error,
   /// `1.2 MiB`
   bytes,
   /// `250 ms`
   milliseconds,
-  /// A number; 0: no number.
+  /// A number; 0 means that there is no number.
   ordinal,
 };
 
-/// Where people see a field.
+/// How a field is shown to people.
 struct Shown {
-  /// Its name beside the value, where one record is shown; empty: it is not shown there.
+  /// The name beside the value where a single record is shown; empty if it is not shown there.
   std::string_view label = {};
-  /// The title of its column in the tool's lists; empty: it has no column.
+  /// The title of the column in the tool's lists; empty if it has no column.
   std::string_view column = {};
   Form form = Form::plain;
 };
 
-/// One field of a record, wherever it is read: in a line, a list or a description of the tool, an answer of the daemon
-/// and its description, a view of the page.
+/// One field of a record, for every place that shows it: lines, lists and descriptions of the tool, answers of the
+/// daemon and their description, and views of the page.
 template <typename Record>
 struct Field {
-  /// In JSON; empty: only people see the field.
+  /// The name in JSON; empty if only people see the field.
   std::string_view name;
   Type type = Type::text;
-  /// A sentence for people who program against it.
+  /// A sentence for programmers that use the field.
   std::string_view meaning;
   Shown shown = {};
-  /// `now` counts only for fields without a name.
+  /// `now` is used only by fields without a name.
   Value (*value)(const Record& record, WallTime now) = nullptr;
-  /// Left out of JSON where it has no value.
+  /// The field is omitted from JSON if it has no value.
   bool isOptional = false;
 
   [[nodiscard]] constexpr bool isNumber() const { return type == Type::number || type == Type::numberIfAny; }
 };
 
-/// Whether people see nothing in it: no value, no text, no instant, or the 0 of an ordinal.
+/// Whether people see the value as absent: no value, an empty text, no instant, or the 0 of an ordinal.
 [[nodiscard]] bool isNone(const Value& value, Form form);
-/// Of a value other than an instant: `yes` of a flag.
+/// The text of a value other than an instant, such as `yes` for a flag.
 [[nodiscard]] std::string textOf(const Value& value, Form form);
 
 template <typename Given>
@@ -98,7 +98,7 @@ template <typename Given>
   if constexpr (std::same_as<Given, Value>) {
     return given;
   } else if constexpr (std::same_as<Given, WallTime>) {
-    // Records have the epoch for it.
+    // In records, the epoch stands for "no instant".
     return given == WallTime{} ? Value() : Value(given);
   } else if constexpr (std::same_as<Given, bool>) {
     return given;
@@ -111,7 +111,7 @@ template <typename Given>
   }
 }
 
-/// Stands for the record that a member, or a function's first parameter, belongs to.
+/// Deduces the record type of a member, or of a function's first parameter.
 template <typename Record, typename Given>
 std::type_identity<Record> recordOf(Given Record::*);
 template <typename Record, typename Given, typename... Now>
@@ -129,7 +129,7 @@ template <auto Get>
 template <auto Get>
 using RecordOf = typename decltype(recordOf<Get>())::type;
 
-/// A field that `Get` gives: a member of the record, or a function of it and perhaps of now.
+/// A field with the value that `Get` yields: a member of the record, or a function of the record and optionally of now.
 template <auto Get, typename Record = RecordOf<Get>>
 [[nodiscard]] constexpr Field<Record> field(std::string_view name, std::string_view meaning, Shown shown = {}) {
   if constexpr (std::invocable<decltype(Get), const Record&>) {
@@ -141,20 +141,20 @@ template <auto Get, typename Record = RecordOf<Get>>
   }
 }
 
-/// A field that programs do not read.
+/// A field that only people see, and not programs.
 template <auto Get>
 [[nodiscard]] constexpr auto forPeople(Shown shown) {
   return field<Get>({}, {}, shown);
 }
 
-/// The same as an optional field.
+/// Makes `field` optional.
 template <typename Record>
 [[nodiscard]] constexpr Field<Record> ifAny(Field<Record> field) {
   field.isOptional = true;
   return field;
 }
 
-/// The record's fields, in their order. The header of each record declares them.
+/// The record's fields, in order. The header of each record declares the specialization.
 template <typename Record>
 [[nodiscard]] std::span<const Field<Record>> fields();
 

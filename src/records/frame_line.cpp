@@ -13,7 +13,7 @@
 namespace ackbox::records {
 namespace {
 
-/// Of `export` and of `show --json`, about the message's row in the other file.
+/// Whether `export` or `show --json` writes the key about the message's row in the file that it comes from.
 bool isPassedOver(std::string_view key) {
   constexpr std::array<std::string_view, 4> kOthers = {"attempts", "enqueued_at", "failed_at", "due_at"};
   const std::span<const Field<MessageInfo>> ofMessage = fields<MessageInfo>();
@@ -43,7 +43,7 @@ std::optional<WallTime>* instantField(Frame& frame, std::string_view key) {
   return key == "expires_at" || key == "expires_at_ms" ? &frame.expiresAt : nullptr;
 }
 
-/// What is wrong with the instant; empty: nothing, and `instant` has it.
+/// Parses an instant. Returns what is wrong with it; empty if `instant` was set.
 std::string takeInstant(std::optional<WallTime>& instant, std::string_view key, std::string_view value,
                         const std::optional<std::string_view>& text) {
   const bool isCounted = key.ends_with("_ms");
@@ -66,7 +66,7 @@ std::string takeInstant(std::optional<WallTime>& instant, std::string_view key, 
                                        : " must be an instant from 1970 on, such as 2026-01-31T23:59:59.999Z, or null");
 }
 
-/// What is wrong with the member; empty: nothing, and the frame has it.
+/// Reads one member into the frame. Returns what is wrong with it; empty if it was read.
 std::string take(Frame& frame, json::Members& members, std::string_view key, std::string_view value) {
   if (key == "data") {
     frame.data = value;

@@ -7,17 +7,17 @@
 
 namespace ackbox::records {
 
-/// A frame, or what is wrong with the line.
+/// A parsed frame, or what is wrong with the line.
 struct FrameLine {
   Frame frame;
-  /// Empty: none.
+  /// Empty if the line is valid.
   std::string problem;
 };
 
-/// Reads one JSON object into `defaults`: `peer`, `session`, `type`, `data` (any JSON, kept byte for byte),
-/// `id` or `message_id`, `not_before` and `expires_at` (RFC 3339 in UTC) or `not_before_ms` and `expires_at_ms`,
-/// `priority`, `idempotency_key`, `supersede_key`, `traceparent`, `correlation_id`. What `export` and `show --json`
-/// write besides is passed over; any other key is a problem, so that a misspelt one is not lost.
+/// Reads one JSON object into `defaults`: `peer`, `session`, `type`, `data` (any JSON, kept byte for byte), `id` or
+/// `message_id`, `not_before` and `expires_at` (RFC 3339 in UTC) or `not_before_ms` and `expires_at_ms`, `priority`,
+/// `idempotency_key`, `supersede_key`, `traceparent`, `correlation_id`. Ignores the other keys that `export` and
+/// `show --json` write. Reports any further key as a problem, so that a misspelt key is not lost.
 [[nodiscard]] FrameLine parseFrameLine(std::string_view line, const Frame& defaults);
 
 }  // namespace ackbox::records

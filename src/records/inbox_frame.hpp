@@ -11,15 +11,15 @@
 
 namespace ackbox::records {
 
-/// Of a deferred frame.
+/// The fields of a deferred frame.
 template <>
 std::span<const Field<InboxInfo>> fields();
-/// Of what it brought, without its data.
+/// The fields of the frame's content, without its data.
 template <>
 std::span<const Field<InboundFrame>> fields();
-/// The state as options spell it: `waiting`.
+/// The state as options spell it, such as `waiting`.
 [[nodiscard]] std::string nameOf(InboxState state);
-/// The state of a frame that has not ended, from that; nothing: no such state has this name.
+/// The state of a frame that has not ended, from its name; nothing if no such state has this name.
 [[nodiscard]] std::optional<InboxState> liveInboxStateOf(std::string_view name);
 
 }  // namespace ackbox::records

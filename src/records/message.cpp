@@ -8,7 +8,7 @@
 namespace ackbox::records {
 namespace {
 
-/// Its instant `dueAt`, which is another one in each of these states.
+/// The instant `dueAt`, which means something different in each of these states.
 template <MessageState... States>
 constexpr Field<MessageInfo> dueIn(Shown shown) {
   return forPeople<[](const MessageInfo& message, WallTime now) {

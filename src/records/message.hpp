@@ -13,29 +13,29 @@
 
 namespace ackbox::records {
 
-/// Of an outbound message, and of a dead letter, which is one.
+/// The fields of an outbound message; a dead letter has the same.
 template <>
 std::span<const Field<MessageInfo>> fields();
-/// Of its failed attempts.
+/// The fields of a message's failed attempt.
 template <>
 std::span<const Field<AttemptInfo>> fields();
-/// Of the frame that it carries, without its data.
+/// The fields of the frame that the message carries, without its data.
 template <>
 std::span<const Field<Frame>> fields();
-/// Of one reason why a message or a frame waits.
+/// The fields of one reason why a message or a frame waits.
 template <>
 std::span<const Field<Reason>> fields();
 
-/// Adds what a frame, outbound or inbound, has besides its message's fields.
+/// Adds the fields that an outbound or inbound frame has in addition to its message's fields.
 template <typename AnyFrame>
 void addFrame(json::Line& line, const AnyFrame& frame) {
   addFields(line, frame);
   line.raw("data", frame.data.empty() ? "null" : json::oneLine(frame.data));
 }
 
-/// The state as options spell it: `pending`.
+/// The state as options spell it, such as `pending`.
 [[nodiscard]] std::string nameOf(MessageState state);
-/// The state of that name; nothing: no state has it.
+/// The state with this name; nothing if no state has it.
 [[nodiscard]] std::optional<MessageState> messageStateOf(std::string_view name);
 
 }  // namespace ackbox::records

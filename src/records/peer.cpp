@@ -8,13 +8,13 @@
 namespace ackbox::records {
 namespace {
 
-/// Of `PeerStats`.
+/// A field that is a member of `PeerStats`.
 template <auto Member>
 constexpr Field<PeerFigures> ofPeer(std::string_view name, std::string_view meaning, Shown shown = {}) {
   return field<[](const PeerFigures& peer) { return peer.figures.*Member; }>(name, meaning, shown);
 }
 
-/// When it is asked again, if a process does so.
+/// The time of the peer's next probe, if a process sends one.
 Value probeOf(const PeerFigures& peer, WallTime now) {
   const PeerState state = peer.circuit.state;
   const bool isProbed = peer.isOpen && (state == PeerState::down || state == PeerState::held);
@@ -75,7 +75,7 @@ std::vector<PeerFigures> readPeers(const OutboxReader& reader) {
   for (PeerStats& figures : reader.peerStats()) {
     const auto circuit =
         std::ranges::find_if(circuits, [&](const PeerStatus& one) { return one.name == figures.peer; });
-    // One that was added between the two looks has not been asked yet.
+    // A peer that was added between the two reads has no circuit yet.
     peers.push_back({std::move(figures), circuit == circuits.end() ? PeerStatus{} : *circuit, isOpen});
   }
   return peers;

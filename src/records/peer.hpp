@@ -9,7 +9,7 @@
 
 namespace ackbox::records {
 
-/// A peer's part of the outbox, and its circuit.
+/// A peer's figures in the outbox, and its circuit.
 struct PeerFigures {
   PeerStats figures;
   PeerStatus circuit;
@@ -17,7 +17,7 @@ struct PeerFigures {
   bool isOpen = true;
 };
 
-/// By name.
+/// The figures of all peers, sorted by name.
 [[nodiscard]] std::vector<PeerFigures> readPeers(const OutboxReader& reader);
 
 template <>

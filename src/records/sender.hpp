@@ -7,10 +7,10 @@
 
 namespace ackbox::records {
 
-/// Of a sender of inbound frames.
+/// The fields of a sender of inbound frames.
 template <>
 std::span<const Field<InboundSenderStats>> fields();
-/// Of one of its stores.
+/// The fields of one of a sender's stores.
 template <>
 std::span<const Field<InboundOriginStats>> fields();
 

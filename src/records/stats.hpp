@@ -9,10 +9,10 @@
 
 namespace ackbox::records {
 
-/// Of the whole file. Those that end in `_total` never go down.
+/// The fields for the whole file. Fields that end in `_total` never decrease.
 template <>
 std::span<const Field<Stats>> fields();
-/// With `process_ids`, of the processes that have the file open.
+/// The record with `process_ids`, the processes that have the file open.
 [[nodiscard]] json::Line lineOf(const Stats& stats, const std::vector<std::int64_t>& processes);
 
 }  // namespace ackbox::records

@@ -7,7 +7,7 @@
 namespace ackbox::records {
 namespace {
 
-// A clock that an NTP client has just set back is no finding.
+// Ignores a clock that an NTP client has just set back.
 constexpr std::chrono::minutes kClockTolerance{5};
 constexpr std::uint64_t kLongLogBytes = 256ULL << 20;
 

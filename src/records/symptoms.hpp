@@ -12,10 +12,10 @@
 
 namespace ackbox::records {
 
-/// How much a finding of `doctor` matters.
+/// The severity of a finding of `doctor`.
 enum class Weight : std::uint8_t {
   ok,
-  /// Good to know.
+  /// Information only.
   note,
   /// Nothing is wrong yet.
   warning,
@@ -25,17 +25,17 @@ enum class Weight : std::uint8_t {
 /// `ok`, `note`, …
 [[nodiscard]] std::string_view nameOf(Weight weight) noexcept;
 
-/// One thing that `doctor` looked at.
+/// One finding of `doctor`.
 struct Symptom {
   /// `file`, `permissions`, `clock`, …
   std::string about;
   Weight weight = Weight::ok;
   std::string text;
-  /// What to do; empty: nothing.
+  /// What to do; empty if nothing is to be done.
   std::string advice;
 };
 
-/// What an open outbox says of itself.
+/// The data of an open outbox that `symptomsOf` examines.
 struct Contents {
   FileInfo info = {};
   Stats stats = {};
@@ -43,10 +43,10 @@ struct Contents {
   WallTime now = {};
 };
 
-/// What is wrong, or right, inside the file: tables, peers, SQLite, clock. `file` stands for it in commands.
+/// The findings inside the file: tables, peers, SQLite, clock. `file` is its name in the commands of the advice.
 [[nodiscard]] std::vector<Symptom> symptomsOf(const Contents& contents, const std::string& file);
 
-/// Whether a log of this length is one to worry about.
+/// Judges whether a log of this length is too long.
 [[nodiscard]] Symptom logSymptom(std::uint64_t bytes);
 
 }  // namespace ackbox::records

@@ -10,13 +10,13 @@
 
 namespace ackbox::records {
 
-/// Characters of UTF-8 text, which is how wide most of it is.
+/// The number of characters of UTF-8 text, which is the display width of most text.
 [[nodiscard]] std::size_t widthOf(std::string_view text) noexcept;
 
-/// Characters of an error or a reason in a table.
+/// The width of an error or a reason in a table, in characters.
 inline constexpr std::size_t kWhyWidth = 60;
 
-/// The first `width` characters, with `…` as the last when something was left out.
+/// The first `width` characters; the last one is `…` if the text was cut.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
 
 /// `512 B`, `1.2 MiB`.
@@ -31,13 +31,13 @@ inline constexpr std::size_t kWhyWidth = 60;
 /// `2026-11-21 14:02:15 UTC`.
 [[nodiscard]] std::string instantText(WallTime instant);
 
-/// `reason: error`, or the one of them that is not empty.
+/// `reason: error`, or only the text that is not empty.
 [[nodiscard]] std::string joined(std::string_view reason, std::string_view error);
 
 /// `4711, 4712`.
 [[nodiscard]] std::string listed(const std::vector<std::int64_t>& numbers, std::string_view mark = ", ");
 
-/// In small letters of ASCII.
+/// `text` with its ASCII letters in lower case.
 [[nodiscard]] std::string lowered(std::string_view text);
 
 /// `1 message`, `2 messages`.

@@ -33,11 +33,11 @@ using cli::Arguments;
 using cli::Console;
 
 constexpr std::size_t kConfigBytesMax = std::size_t{1024} * 1024;
-// For the store's files, the threads' and a few connections. With fewer it might listen and answer nobody.
+// Enough for the store's files, the threads and a few connections. With fewer, it might listen and answer no requests.
 constexpr std::size_t kDescriptorsLeast = 64;
 constexpr std::size_t kLittleMemory = std::size_t{64} * 1024;
 
-/// What the command line says of fields.
+/// The fields that the command line sets.
 std::vector<ConfigOverride> overridesOf(const Arguments& arguments, std::vector<ConfigProblem>& problems) {
   std::vector<ConfigOverride> overrides;
   for (const std::string& setting : arguments.settings) {
@@ -59,7 +59,7 @@ Config readArguments(const Arguments& arguments, std::vector<ConfigProblem>& pro
   if (!arguments.config.empty()) {
     file = readRegularFile(arguments.config, kConfigBytesMax);
     if (!file.problem.empty()) {
-      // It has the file's name already.
+      // The problem begins with the file's name already.
       problems.push_back({0, {}, file.problem.substr(arguments.config.string().size() + 2)});
     } else if (file.text.empty()) {
       problems.push_back({0, {}, "is empty; {} is a configuration that sets nothing"});
@@ -86,9 +86,9 @@ int listFields(Console& console) {
   return cli::kDone;
 }
 
-/// Called where an allocation failed. A large one is refused to whatever asked for it, and the rest goes on. Where
-/// there is not even a little, nothing can be relied on, and something that waits for ever would look well: the process
-/// ends, and all that is in the file goes on at the next start.
+/// Called when an allocation fails. Refuses a large allocation and lets the process continue. If even a little memory
+/// is unavailable, the process exits, because it could otherwise hang and look healthy: the next start continues with
+/// what is in the file.
 void onShortage() {
   if (void* const little = std::malloc(kLittleMemory); little != nullptr) {
     std::free(little);
@@ -101,7 +101,7 @@ void onShortage() {
   ::_exit(cli::kCannot);
 }
 
-/// Calls what belongs to a signal, on the thread that runs `context`, until that says that it is enough.
+/// Calls `onSignal` for each signal, on the thread that runs `context`, until it returns false.
 void awaitSignal(boost::asio::signal_set& signals, const std::function<bool(int)>& onSignal) {
   signals.async_wait([&signals, onSignal](const boost::system::error_code& error, int number) {
     if (!error && onSignal(number)) {
@@ -134,7 +134,7 @@ int runServe(Console& console, const Arguments& arguments) {
                                           ": raise its limit, as with 'ulimit -n' or LimitNOFILE of its unit");
   }
   config.outbox.log = logToStandardError(config.logFormat);
-  // A file at its limit (`ulimit -f`) is an error of the write, as a full disk is, and no end of the process.
+  // Makes a file at its size limit (`ulimit -f`) a write error, like a full disk, instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   std::set_new_handler(onShortage);
   boost::asio::io_context context;
@@ -144,7 +144,7 @@ int runServe(Console& console, const Arguments& arguments) {
   try {
     started.emplace(arguments.file, std::move(config));
   } catch (const Error& error) {
-    // The tool puts the file's name before all others, but these have nothing to do with it.
+    // The tool prefixes other errors with the file's name, but these are not about the file.
     if (error.code() == Errc::cannotListen) {
       return console.fail(cli::kCannot, error.what());
     }

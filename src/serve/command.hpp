@@ -7,7 +7,7 @@ struct Arguments;
 
 namespace ackbox::serve {
 
-// Each runs one subcommand of the tool and returns a `cli::ExitCode`. They throw `ackbox::Error`.
+// Each function runs one subcommand of the tool and returns a `cli::ExitCode`. Each may throw `ackbox::Error`.
 
 /// `ackbox serve`: runs until SIGTERM or SIGINT; SIGHUP reloads.
 int runServe(cli::Console& console, const cli::Arguments& arguments);

@@ -22,12 +22,12 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr std::string_view kUnixPrefix = "unix:";
-// What the kernel's address of a socket file has room for, without the zero at its end.
+// The room for a path in the kernel's address of a socket file, without the terminating zero.
 constexpr std::size_t kPathBytesMax = 107;
 constexpr std::size_t kAnswerBytesMax = 4096;
 constexpr std::string_view kRequest = "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
-/// One question, as far as it has come. The first failure, or the answer's first line, ends it.
+/// One request in progress. The first failure, or the answer's first line, ends it.
 class Question {
 public:
   explicit Question(asio::io_context& context) : resolver_(context), tcp_(context), socket_(context) {}
@@ -55,9 +55,9 @@ public:
     });
   }
 
-  /// Whether no thread looks for its host any more.
+  /// Whether no thread resolves its host any more.
   [[nodiscard]] bool isResolved() const { return isResolved_; }
-  /// Nothing: it has not ended.
+  /// Nothing while the request has not ended.
   [[nodiscard]] const std::optional<HealthCheckResult>& result() const { return result_; }
 
 private:
@@ -122,7 +122,7 @@ HealthCheckResult checkHealth(const std::string& url, std::chrono::milliseconds 
     return *question->result();
   }
   if (!question->isResolved()) {
-    // Their end would wait for the system's look for the host, which has its own, longer time. The program ends now.
+    // Their destructors would wait for the system's name resolution, which takes longer. The program exits now.
     static_cast<void>(question.release());
     static_cast<void>(context.release());
   }

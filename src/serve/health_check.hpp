@@ -10,12 +10,12 @@ struct HealthCheckResult {
   enum class State : std::uint8_t { ready, notReady, wrongUrl };
 
   State state = State::notReady;
-  /// What was answered, or why nothing was.
+  /// The answer, or why there was no answer.
   std::string text = {};
 };
 
-/// Asks the server at `url`, `http://address:port` or `unix:PATH`, whether it is ready. Blocks, for `timeout` at most
-/// over all.
+/// Asks the server at `url`, `http://address:port` or `unix:PATH`, whether it is ready. Blocks for at most `timeout` in
+/// total.
 [[nodiscard]] HealthCheckResult checkHealth(const std::string& url, std::chrono::milliseconds timeout);
 
 }  // namespace ackbox::serve

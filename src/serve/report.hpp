@@ -8,7 +8,7 @@
 
 namespace ackbox::serve {
 
-/// Gives `sink` a record of this moment; without one it does nothing. Throws what the sink throws.
+/// Passes a record with the current time to `sink`, if there is a sink. Throws what the sink throws.
 inline void report(const LogSink& sink, const Clock& clock, LogLevel level, std::string_view event,
                    std::string_view text, std::span<const LogField> fields = {}) {
   if (!sink) {

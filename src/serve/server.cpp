@@ -39,13 +39,13 @@
 namespace ackbox::serve {
 namespace {
 
-// Twice the longest wait of an operation, so that a request's own time never ends it.
+// Twice the longest wait of an operation, so that this timeout never ends a wait.
 constexpr std::chrono::seconds kHandlingTimeout{60};
-// The sender keeps such frames; an application for them may be configured by then.
+// The sender keeps such frames; until then an application for them may be configured.
 constexpr std::chrono::minutes kUnknownTypePause{1};
-// A sender may name as many as it likes.
+// A sender may use any number of types.
 constexpr std::size_t kLoggedTypesMax = 64;
-// In the hands of streams, and how many more each stream may have.
+// The limit of frames that all streams have in hand, and of those that each stream may have beside it.
 constexpr std::uint32_t kPulledFramesMax = 1'024;
 constexpr std::uint32_t kFramesOfEachStream = 4;
 constexpr std::size_t kCookieNameBytes = 4;
@@ -67,15 +67,15 @@ AccessRules accessRules(const ApiConfig& api) {
   return rules;
 }
 
-/// The same after a restart, and another one for each daemon of a host.
+/// The same name after a restart, and a different one for each daemon on a host.
 std::string cookieName(const Config& config) {
   const Tokens::Digest digest =
       Tokens::digestOf(config.outbox.agent + '\n' + config.api.address + '\n' + std::to_string(config.api.port));
   return "ackbox_" + hexOf(std::span(digest).first(kCookieNameBytes));
 }
 
-/// How many connections each of the listeners may have. Two share the descriptors, so that peers that fill the one do
-/// not take them from the other.
+/// The limit of connections for each listener. Two listeners share the descriptors, so that peers that use up one limit
+/// do not take connections from the other.
 std::size_t connectionsOf(const Config& config) {
   const std::size_t listeners = config.inbox ? 2 : 1;
   return std::min(InboundServerOptions().connectionsMax,
@@ -111,7 +111,7 @@ std::size_t bodyBytesMax() {
   return most;
 }
 
-/// The same, with its log in the events, too. Records of the daemon keep to the level, as the library's do.
+/// `config`, with its log copied to the events. The daemon's records obey the level, like the library's.
 Config shownIn(const std::shared_ptr<EventStreams>& events, Config config) {
   config.outbox.log = [events, level = config.outbox.logLevel,
                        sink = std::move(config.outbox.log)](const LogRecord& record) {
@@ -126,7 +126,7 @@ Config shownIn(const std::shared_ptr<EventStreams>& events, Config config) {
   return config;
 }
 
-/// The peers whose ACK events cannot come here; those of webhooks send none.
+/// The peers that cannot send ACK events here. Webhooks are left out, because they never send any.
 std::string peersWithoutAcks(const Config& config) {
   std::string names;
   for (const PeerOptions& peer : config.outbox.peers) {
@@ -189,11 +189,11 @@ public:
       inboxServer_.reset();
     }
     drainFrames();
-    // What an application has from a stream was settled by now, or is given out by the next daemon.
+    // Frames of streams were settled by now, or the next daemon gives them out again.
     if (http_) {
       http_->stop();
     }
-    // Before the frames are let go of, so that they are charged nothing.
+    // Before the frames are dropped, so that they are not charged.
     handler_.reset();
     if (board_) {
       board_->stop();
@@ -212,7 +212,7 @@ public:
     std::shared_ptr<const Tokens> tokens;
     FileStamps now;
     try {
-      // All are looked at before one is used.
+      // Reads all of them before using any.
       tokens = loadTokens(config_.api);
       now = FileStamps::of(config_);
       http_->reloadCertificates();
@@ -259,7 +259,7 @@ private:
 
   void end() {
     stop();
-    // What runs on it uses the other members.
+    // The thread uses the other members.
     thread_.end();
   }
 
@@ -272,7 +272,7 @@ private:
     endRevoked();
   }
 
-  /// Removed or unusable tokens do not count for ever.
+  /// Ensures that deleted or unusable tokens do not stay valid for ever.
   void watchTokens() {
     if (config_.api.tokensFile.empty()) {
       return;
@@ -290,7 +290,7 @@ private:
     }
   }
 
-  // Both at once: their applications have one time together.
+  // Drains both at once, so that their applications share one time limit.
   void drainFrames() {
     if (!streams_) {
       return;
@@ -301,7 +301,7 @@ private:
     idle.wait_until(patience);
   }
 
-  /// What frames are given to, before any comes.
+  /// Creates the receivers of frames, before any frame arrives.
   void openApplications(const InboxConfig& inbox) {
     pusher_ = std::make_shared<Pusher>(thread_.executor(), inbox.deliver, config_.sender, config_.outbox.log);
     std::vector<std::string> pushed;
@@ -337,8 +337,8 @@ private:
     options.trace = traces_.hooks;
     runs_.emplace([](const std::string&) {});
     options.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(runs_->executor());
-    // Frames of an application that is away must not keep others from theirs. A type belongs to its first pool here as
-    // it does below.
+    // One pool per application: frames for an application that is away must not block those for others. A type belongs
+    // to its first pool in this order, as in the handler below.
     for (std::size_t rule = 0; rule < inbox.deliver.size(); ++rule) {
       options.deferred.pools.push_back(
           {{inbox.deliver[rule].types}, options.deferred.concurrency, pusher_->demand(rule)});
@@ -358,8 +358,8 @@ private:
     handler_.emplace(
         service_.manager(),
         [this](const InboundFrame& frame, InboundTransaction&) {
-          // Those that are taken do not come here, except from behind another of their session where another
-          // configuration kept them.
+          // Frames of taken types come here only behind an earlier frame of their session that another configuration
+          // kept.
           return isTaken(frame.type) ? HandlerResult::defer() : refuse(frame.type);
         },
         std::move(options));
@@ -371,7 +371,7 @@ private:
 
   [[nodiscard]] bool isTaken(std::string_view type) const { return pusher_->takes(type) || streams_->takes(type); }
 
-  /// A frame of a type that no application takes. Called on the store's thread.
+  /// Handles a frame of a type that no application takes. Called on the store's thread.
   HandlerResult refuse(const std::string& type) {
     if (unwantedTypes_.size() < kLoggedTypesMax && unwantedTypes_.insert(type).second) {
       report(
@@ -383,7 +383,7 @@ private:
     return HandlerResult::notNow("no application takes frames of this type", kUnknownTypePause);
   }
 
-  /// What a post or a timer threw; what a request threw is its answer.
+  /// Logs an exception of a posted task or a timer; a request answers with its own exceptions.
   void reportThrown(const std::string& what) const {
     report(LogLevel::error, "daemon-failed", "a step of the daemon failed, and was left", {"cause", what});
   }
@@ -404,23 +404,23 @@ private:
   const Places places_;
   const std::shared_ptr<EventStreams> events_;
   const Config config_;
-  // Of what is used. Owned by the thread that reloads.
+  // The stamps of the files in use. Owned by the thread that reloads.
   FileStamps stamps_;
   const Traces traces_;
   const std::shared_ptr<Refusals> refusals_;
   Service service_;
   Logins logins_;
   Gate gate_;
-  // Null: there are no tokens.
+  // Null if there are no tokens.
   std::shared_ptr<TokenWatch> tokenWatch_;
   std::shared_ptr<transport::HttpServer> http_;
-  // Absent, as what follows: no peer can send here. Runs of deferred frames begin on it, so that thousands of them need
-  // no threads of their own.
+  // This and the following members are absent if no peer can send here. Runs of deferred frames begin on this thread,
+  // so that thousands of them need no threads of their own.
   std::optional<OwnThread> runs_;
   std::shared_ptr<Pusher> pusher_;
   std::shared_ptr<FrameStreams> streams_;
   std::shared_ptr<ApplicationBoard> board_;
-  // Each is in the log once. Owned by the store's thread.
+  // The types that were logged; each is logged once. Owned by the store's thread.
   std::set<std::string> unwantedTypes_;
   std::optional<InboundHandler> handler_;
   std::optional<InboundServer> inboxServer_;

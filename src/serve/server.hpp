@@ -9,33 +9,33 @@
 
 namespace ackbox::serve {
 
-/// What `ackbox serve` runs: an outbox that delivers, and the HTTP surface on it.
+/// The implementation of `ackbox serve`: an outbox that delivers, and its HTTP interface.
 ///
 /// Thread-safety: all members may be called from any thread, one at a time.
-/// Lifetime: destruction stops it.
+/// Lifetime: the destructor stops the server.
 class Server {
 public:
   /// Opens or creates the outbox in `file`, begins to deliver, and listens.
   /// Throws `Error` as `OutboxManager::open`, `OutboxManager::start`, `HttpSender::usePeers` and `InboundServer`, and
-  /// where the file of tokens is not as it must be.
+  /// if the file of tokens is invalid.
   Server(const std::filesystem::path& file, Config config);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Where it listens: a URL, or `unix:PATH`.
+  /// The address of the API: a URL, or `unix:PATH`.
   [[nodiscard]] std::string url() const;
-  /// 0 on a socket file.
+  /// The port of the API; 0 on a socket file.
   [[nodiscard]] std::uint16_t port() const;
-  /// Where peers send to; empty: nowhere.
+  /// The URL of the inbox, which peers send to; empty if no inbox is configured.
   [[nodiscard]] std::string inboxUrl() const;
 
-  /// Takes the tokens and certificates from their files again, and looks whether the secrets can be used. Changes of
-  /// certificates and secrets are noticed without it; what else is changed counts from the next start. The log has what
-  /// changed (`configuration-reloaded`), or why the tokens stay as they were (`reload-refused`).
+  /// Reads the tokens and certificates from their files again, and checks whether the secrets can be used. Changes of
+  /// certificates and secrets take effect without a reload; other changes take effect at the next start. Logs what
+  /// changed (`configuration-reloaded`), or why the tokens stay unchanged (`reload-refused`).
   void reload();
 
-  /// Accepts no more, answers what is under way, and ends the delivery. Idempotent.
+  /// Accepts no more requests, answers the pending ones, and ends the delivery. Idempotent.
   void stop();
 
 private:

@@ -33,7 +33,7 @@ void Audit::write(LogRecord& record) const {
       sink_(record);
     }
   } catch (...) {
-    // As with the library's own records: a sink that throws loses them.
+    // A sink that throws loses the record, like the library's own records.
     return;
   }
 }

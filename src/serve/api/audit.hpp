@@ -10,18 +10,17 @@
 
 namespace ackbox::serve {
 
-/// Logs each change that was made by hand: which caller, what, chosen by what, how many; and each login. Shows no
-/// token.
+/// Logs each manual change (its caller, operation, target and number of rows) and each login. Never logs a token.
 ///
 /// Thread-safety: all members may be called from any thread.
 class Audit {
 public:
   Audit(LogSink sink, std::shared_ptr<Clock> clock) : sink_(std::move(sink)), clock_(std::move(clock)) {}
 
-  /// `what` is the operation, such as `dead-letters:retry`; `target` a name, an id or a filter in JSON.
+  /// `what` is the operation, such as `dead-letters:retry`; `target` is a name, an id or a filter in JSON.
   void record(const Caller& caller, std::string_view what, std::string_view target, std::uint64_t changed) const;
 
-  /// A login that failed. `caller` is empty where the token is nobody's.
+  /// Logs a failed login. `caller` is empty if no caller has the token.
   void loginRefused(const Caller& caller, std::string_view cause) const;
 
 private:

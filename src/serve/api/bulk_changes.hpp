@@ -15,7 +15,7 @@
 
 namespace ackbox::serve {
 
-/// A change of many messages that is made in the background.
+/// A change of many messages that runs in the background.
 struct BulkChange {
   enum class State : std::uint8_t { running, done, failed };
 
@@ -23,34 +23,34 @@ struct BulkChange {
   /// The operation, such as `dead-letters:retry`.
   std::string what = {};
   State state = State::running;
-  /// Once it is done.
+  /// Set when the change is done.
   std::uint64_t changed = 0;
-  /// Once it has failed. What it had changed by then stays changed.
+  /// Set when the change has failed. Rows that it had changed by then stay changed.
   std::string error = {};
 };
 
-/// Makes changes of many messages one after the other, and remembers the last 100 of them. A request waits a moment for
-/// its own, so that a short one needs no second request.
+/// Makes changes of many messages one after the other, and keeps the last 100 of them. A request waits a short time for
+/// its own change, so that a short change needs no second request.
 ///
 /// Thread-safety: all members may be called from any thread.
 class BulkChanges : public std::enable_shared_from_this<BulkChanges> {
 public:
-  /// Returns how many it changed; may throw.
+  /// Makes the change, and returns the number of changed messages; may throw.
   using Change = std::function<std::uint64_t()>;
   using Done = std::function<void(const BulkChange&)>;
 
   BulkChanges(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock);
 
-  /// Whether another one may be begun: few have not ended yet.
+  /// Whether another change may begin: the number of unfinished changes is limited.
   [[nodiscard]] bool hasRoom() const;
 
   /// Calls `done` once, on any thread: when the change has ended, or after `patience`.
   void begin(std::string what, Change change, std::chrono::milliseconds patience, Done done);
 
-  /// Nothing: there was none with this id, or it is forgotten.
+  /// The change with this id; nothing if the id is unknown or was forgotten.
   [[nodiscard]] std::optional<BulkChange> find(std::uint64_t id) const;
 
-  /// Returns when the one that is being made has ended; those behind it fail.
+  /// Returns when the running change has ended; the changes that wait behind it fail.
   void close();
 
 private:
@@ -61,13 +61,13 @@ private:
   const std::shared_ptr<Clock> clock_;
   mutable Mutex mutex_;
   std::map<std::uint64_t, BulkChange> changes_ ACKBOX_GUARDED_BY(mutex_);
-  // Of changes with a request that waits.
+  // The callbacks of requests that wait for a change.
   std::map<std::uint64_t, Done> waiting_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t lastId_ ACKBOX_GUARDED_BY(mutex_) = 0;
   bool isClosing_ ACKBOX_GUARDED_BY(mutex_) = false;
   // Owned by the executor.
   std::map<std::uint64_t, std::unique_ptr<Alarm>> alarms_;
-  // One at a time: each takes the write lock slice by slice.
+  // One thread: each change takes the write lock slice by slice.
   Workers worker_{1, 0};
 };
 

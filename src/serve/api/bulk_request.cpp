@@ -1,5 +1,5 @@
-// Changes of many rows, which are made in the background and can say before what they would change; and
-// `GET /v1/operations/{id}`, which says how far one is.
+// Changes of many rows, which run in the background and can be previewed; and `GET /v1/operations/{id}`, which reports
+// the progress of a change.
 
 #include "serve/api/bulk_request.hpp"
 
@@ -15,7 +15,7 @@
 namespace ackbox::serve {
 namespace {
 
-// Most changes end within it, and then one request is enough.
+// Most changes end within this time, and then need only one request.
 constexpr std::chrono::seconds kPatience{5};
 constexpr std::chrono::seconds kPatienceMost{30};
 

@@ -17,43 +17,43 @@ namespace ackbox::serve {
 
 inline constexpr std::size_t kPreviewSample = 10;
 inline constexpr std::size_t kPreviewPage = 1'000;
-/// A preview that looks at more rows would keep a thread, and other readers, for seconds.
+/// Limits a preview, which would otherwise occupy a thread, and slow other readers, for seconds.
 inline constexpr std::size_t kPreviewLooksMost = 50'000;
 
-/// How a change of many rows is wanted: `dry_run` and `wait` of a request.
+/// The parameters `dry_run` and `wait` of a request to change many rows.
 struct BulkWish {
   bool isPreview = false;
   std::chrono::milliseconds patience{0};
 };
 
-/// Takes all parameters of the request. Throws `InvalidRequest`.
+/// Reads all parameters of the request. Throws `InvalidRequest`.
 [[nodiscard]] BulkWish takeBulkWish(Query& query);
 
 /// A change of many rows.
 struct BulkRequest {
   /// The operation, such as `dead-letters:retry`.
   std::string_view name;
-  /// What it is for, in JSON; for the audit.
+  /// The rows that the change applies to, in JSON; for the audit.
   std::string choice;
-  /// Says what it would change. Called on a worker.
+  /// Answers with what the change would do. Called on a worker.
   std::function<Response()> preview;
-  /// Makes the change; adds to `changed` what is done, also before a throw. Called in the background.
+  /// Makes the change; adds each done row to `changed`, even if it then throws. Called in the background.
   std::function<void(std::uint64_t& changed)> change;
 };
 
-/// Answers with the preview; or begins the change, and answers when it has ended, or with 202 once the patience is
-/// over.
+/// Answers with the preview; or begins the change, and answers when the change has ended, or with 202 after the wait's
+/// limit.
 void answerBulk(Service& service, Request&& request, Respond&& respond, const BulkWish& wish, BulkRequest&& bulk);
 
-// What the body of such a request holds. Each throws `InvalidRequest`.
+// Parsing of such a request's body. Each function throws `InvalidRequest`.
 
-/// The object that says what is to be changed. `list`: the member that names rows one by one.
+/// The object that names the rows to change. `list`: the member that lists rows one by one.
 [[nodiscard]] nlohmann::json choiceIn(const std::string& body, std::string_view list);
 [[nodiscard]] std::string textMember(const std::string& name, const nlohmann::json& value);
 [[nodiscard]] bool flagMember(const std::string& name, const nlohmann::json& value);
 [[nodiscard]] std::string auditText(const nlohmann::json& choice);
 
-/// `sample`: a JSON array.
+/// `sample` is a JSON array.
 [[nodiscard]] Response previewAnswer(std::uint64_t count, bool isComplete, std::string_view sample);
 
 }  // namespace ackbox::serve

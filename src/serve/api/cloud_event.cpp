@@ -12,7 +12,7 @@
 namespace ackbox::serve {
 namespace {
 
-// Attributes that an enqueue assigns itself, or that say nothing to a peer.
+// Attributes that an enqueue sets itself, or that mean nothing to a peer.
 constexpr std::array<std::string_view, 5> kPassedOver = {"source", "time", "datacontenttype", "dataschema", "subject"};
 
 std::string* textAttribute(Frame& frame, std::string_view name) {
@@ -40,7 +40,7 @@ std::string* textAttribute(Frame& frame, std::string_view name) {
   return name == "idempotencykey" ? &frame.idempotencyKey : nullptr;
 }
 
-/// What is wrong with the attribute; empty: nothing, and the frame has it.
+/// Reads one attribute into the frame. Returns what is wrong with it; empty if it was read.
 std::string take(Frame& frame, json::Members& members, std::string_view name, std::string_view value) {
   if (name == "data") {
     frame.data = value;

@@ -6,9 +6,9 @@
 
 namespace ackbox::serve {
 
-/// Reads one event in CloudEvents' JSON format into `defaults`. Its `id` becomes the message's id. Its `source` and
-/// `time` are passed over: an outbox has one agent, and says itself when a frame was enqueued. Data in
-/// base64 is a problem, because a frame carries JSON.
+/// Reads one event in CloudEvents' JSON format into `defaults`. Its `id` becomes the message's id. Ignores `source` and
+/// `time`: an outbox has one agent, and sets the time of the enqueue itself. Reports data in base64 as a problem,
+/// because a frame carries JSON.
 [[nodiscard]] PostedFrame readCloudEvent(std::string_view json, const Frame& defaults);
 
 }  // namespace ackbox::serve

@@ -1,5 +1,5 @@
-// `GET /v1/dead-letters`, and `POST /v1/dead-letters:retry` and `:discard`, which change those of a list or a filter in
-// the background and can say before what they would change.
+// `GET /v1/dead-letters`, and `POST /v1/dead-letters:retry` and `:discard`, which change the rows of a list or a filter
+// in the background and can be previewed.
 
 #include <chrono>
 #include <memory>
@@ -24,15 +24,15 @@ namespace {
 
 constexpr std::size_t kIdsMost = 1'000;
 
-/// Which dead letters a change is for: those with one of `ids`, or those that `filter` chooses.
+/// The dead letters to change: those with one of `ids`, or those that match `filter`.
 struct Choice {
   std::vector<std::string> ids = {};
   DeadLetterFilter filter = {};
-  // As it was sent, for the audit.
+  // The request's text, for the audit.
   std::string text = {};
 };
 
-/// One kind of change: of one message, and of all that a filter chooses.
+/// One kind of change: for one message, and for all that match a filter.
 struct ChangeKind {
   std::string_view name;
   ChangeReceipt (OutboxOperator::*one)(std::string_view);
@@ -50,7 +50,7 @@ std::vector<std::string> idsOf(const nlohmann::json& value) {
   std::set<std::string> seen;
   for (const nlohmann::json& id : value) {
     std::string text = textMember("ids", id);
-    // One that is named twice is changed once.
+    // A message that is named twice is changed once.
     if (seen.insert(text).second) {
       ids.push_back(std::move(text));
     }
@@ -101,7 +101,7 @@ Choice readChoice(const std::string& body) {
   return choice;
 }
 
-/// How many would be changed, and the first of them.
+/// The number of messages that would be changed, and the first of them.
 Response preview(const OutboxReader& reader, const Choice& choice) {
   std::uint64_t count = 0;
   std::vector<MessageInfo> sample;
@@ -131,7 +131,7 @@ Response preview(const OutboxReader& reader, const Choice& choice) {
   return previewAnswer(count, after == 0, records::listOf(sample));
 }
 
-/// Adds to `changed` what is done, also before a throw; of a filter's slices before one, the count is not known.
+/// Adds each done row to `changed`, even if it then throws; but not the slices of a filter's change that throws.
 void makeChange(OutboxOperator& changes, const ChangeKind& kind, const Choice& choice, std::uint64_t& changed) {
   if (choice.ids.empty()) {
     changed = (changes.*kind.all)(choice.filter);

@@ -1,4 +1,4 @@
-// `GET /openapi.json`: the description of the operations that this program has.
+// `GET /openapi.json`: the description of this program's operations.
 
 #include <string>
 #include <string_view>
@@ -6,7 +6,7 @@
 #include "serve/api/operations.hpp"
 #include "serve/http/answer.hpp"
 
-// The build names the file; GCC 12 has no #embed.
+// The build defines the file's name; GCC 12 has no #embed.
 __asm__(".pushsection .rodata\n.global ackboxOpenApi\nackboxOpenApi:\n.incbin \"" ACKBOX_OPENAPI
         "\"\n.global ackboxOpenApiEnd\nackboxOpenApiEnd:\n.byte 0\n.popsection\n");
 

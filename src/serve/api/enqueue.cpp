@@ -22,14 +22,14 @@ namespace {
 
 constexpr std::uint32_t kFullRetrySeconds = 1;
 
-/// What became of one frame.
+/// The outcome of one frame.
 struct Enqueued {
-  // What a duplicate is compared with.
+  // Compared with the stored frame if it is a duplicate.
   Frame frame = {};
   std::string problem = {};
   std::error_code failure = {};
   EnqueueReceipt receipt = {};
-  // The key, or the id, was used for something else.
+  // The key or id was used for different content.
   bool isConflict = false;
 };
 
@@ -42,7 +42,7 @@ bool isSame(const Frame& one, const Frame& other) {
          dataOf(one) == dataOf(other);
 }
 
-/// The status of a single message, and of each in an array.
+/// The HTTP status of a single message, or of each message in an array.
 int statusOf(const Enqueued& enqueued) {
   if (!enqueued.problem.empty()) {
     return 422;
@@ -122,7 +122,7 @@ Response answerBatch(const std::vector<Enqueued>& all) {
   return jsonAnswer(isAccepted ? 200 : 207, "{\"results\":[" + results + "]}");
 }
 
-/// The frames of one request on their way into the file.
+/// The frames of one request while they are stored.
 class Enqueueing : public std::enable_shared_from_this<Enqueueing> {
 public:
   Enqueueing(Service& service, PostedFrames&& posted, Respond respond)
@@ -133,7 +133,7 @@ public:
     }
   }
 
-  // Those of one request are submitted one behind the other, so that they share a commit and keep their order.
+  // Submits the frames of a request one after the other, so that they share a commit and keep their order.
   void start() {
     for (std::size_t index = 0; index < all_.size(); ++index) {
       if (!all_[index].problem.empty()) {
@@ -180,7 +180,7 @@ private:
     }
   }
 
-  // A message that is gone, because it was acknowledged, is taken for the same.
+  // A message that no longer exists, because it was acknowledged, is treated as equal.
   Response compared() {
     std::vector<Enqueued*> duplicates;
     for (Enqueued& enqueued : all_) {
@@ -188,7 +188,7 @@ private:
         duplicates.push_back(&enqueued);
       }
     }
-    // Those of one message together: it may be large, and is read once.
+    // Sorted by message: it may be large, and is read once.
     std::ranges::sort(duplicates, {}, [](const Enqueued* one) { return std::string_view(one->receipt.messageId); });
     std::optional<Frame> stored;
     const std::string* read = nullptr;
@@ -207,7 +207,7 @@ private:
   Service& service_;
   const bool isBatch_;
   const Respond respond_;
-  // Each is written by the one callback of its frame.
+  // Each element is written by the callback of its own frame only.
   std::vector<Enqueued> all_;
   std::atomic<std::size_t> left_;
 };

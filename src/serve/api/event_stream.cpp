@@ -14,7 +14,7 @@
 namespace ackbox::serve {
 namespace {
 
-/// Nothing if it is not an id that this daemon gives.
+/// Nothing if it is not an id of this daemon.
 std::optional<std::uint64_t> eventIdOf(std::string_view text) {
   std::uint64_t id = 0;
   const char* const last = text.data() + text.size();

@@ -1,4 +1,4 @@
-// Figures and lists: `GET /v1/stats`, `/v1/peers`, `/v1/sessions`. Each item is as `--json` prints it.
+// Figures and lists: `GET /v1/stats`, `/v1/peers`, `/v1/sessions`. Each item has the form that `--json` prints.
 
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@
 
 namespace ackbox::serve {
 
-// The manager's own figures, which know the latencies of this process.
+// Uses the manager's figures, which include the latencies of this process.
 std::string readFigures(Service& service) {
   json::Line line = records::lineOf(service.manager().getStats(), service.reader().processIds());
   return line.raw("peers", records::listOf(records::readPeers(service.reader()))).text();
@@ -25,7 +25,7 @@ void showStats(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   service.workers().answer(
       [&service] {
-        // The manager's own figures, which know the latencies of this process.
+        // The manager's figures include the latencies of this process.
         return jsonAnswer(200, records::lineOf(service.manager().getStats(), service.reader().processIds()).text());
       },
       std::move(respond));

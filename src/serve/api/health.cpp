@@ -1,4 +1,4 @@
-// For those that watch the process: `GET /healthz`, `/readyz`, `/metrics`.
+// For supervisors and monitoring of the process: `GET /healthz`, `/readyz`, `/metrics`.
 
 #include <string>
 #include <system_error>
@@ -14,7 +14,7 @@
 
 namespace ackbox::serve {
 
-// Of the process alone: one that answers is not to be killed because its disk is full.
+// Reports on the process alone: a process that answers is not to be killed because its disk is full.
 void isAlive(Service& /*service*/, Request&& request, Respond&& respond) {
   request.query.finish();
   std::move(respond)(textAnswer(200, "ok\n"));

@@ -12,7 +12,7 @@
 namespace ackbox::serve {
 namespace {
 
-/// `change` is called with the operator and the names in the path; its result says whether anything was changed.
+/// Calls `change` with the operator and the names in the path; its result says whether it changed anything.
 template <typename Change>
 void hold(Service& service, Request&& request, Respond&& respond, std::string_view what, Change change) {
   request.query.finish();

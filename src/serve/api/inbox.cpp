@@ -1,5 +1,5 @@
 // `GET /v1/inbox`, and `POST /v1/inbox:retry` and `:discard`, which change the frames of a list or a filter in the
-// background and can say before what they would change.
+// background and can be previewed.
 
 #include <cstdint>
 #include <memory>
@@ -28,13 +28,13 @@ constexpr std::size_t kFramesMost = 1'000;
 /// Source and id.
 using FrameName = std::pair<std::string, std::string>;
 
-/// Which frames a change is for: some of them by name, or those that `filter` chooses.
+/// The frames to change: those in `frames`, or those that match `filter`.
 struct InboxChoice {
   std::set<FrameName> frames = {};
   InboxFilter filter = {};
-  // That the sender gets, of a discard.
+  // The reason that the sender gets, for a discard.
   std::string reason = "discarded";
-  // As it was sent, for the audit.
+  // The request's text, for the audit.
   std::string text = {};
 };
 
@@ -100,7 +100,7 @@ InboxChoice readInboxChoice(const std::string& body, bool hasReason) {
   return choice;
 }
 
-/// How many would be changed, and the first of them. Frames that run are not.
+/// The number of frames that would be changed, and the first of them. Frames that run are not changed.
 Response previewFrames(const OutboxReader& reader, const FrameWaits& waits, const InboxChoice& choice) {
   std::uint64_t count = 0;
   std::vector<InboxInfo> sample;

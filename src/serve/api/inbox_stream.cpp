@@ -1,4 +1,4 @@
-// Pull: `GET /v1/inbox/stream` gives frames to an application, `POST /v1/inbox/settle` takes what became of them.
+// Pull: `GET /v1/inbox/stream` gives frames to an application, `POST /v1/inbox/settle` takes their outcomes.
 
 #include <optional>
 #include <string>

@@ -23,49 +23,49 @@ class OutboxManager;
 
 namespace ackbox::serve {
 
-/// How a message ended while somebody waited for it.
+/// How a message ended while a request waited for it.
 struct MessageEnd {
-  /// False: it was acknowledged.
+  /// False if the message was acknowledged.
   bool isFailed = false;
-  /// The JSON that the peer's handler answered with; empty: none.
+  /// The JSON result of the peer's handler; empty if there was no result.
   std::string result = {};
   std::string reason = {};
   std::string error = {};
 };
 
-/// How a wait is over.
+/// How a wait ended.
 struct WaitEnd {
-  /// Nothing: it was refused, the time is over, or the service ends.
+  /// Nothing if the wait was refused, its time elapsed, or the service ends.
   std::optional<MessageEnd> message = {};
-  /// It did not wait: too many do, or the service has ended.
+  /// The wait was refused: too many requests wait, or the service has ended.
   bool isRefused = false;
 };
 
-/// Requests that wait for a message to be acknowledged or to become a dead letter. An end that another process commits
-/// is not noticed: those wait until their time is over.
+/// Requests that wait until a message is acknowledged or becomes a dead letter. An outcome that another process commits
+/// is not noticed: requests for such a message wait until their time elapses.
 ///
 /// Thread-safety: all members may be called from any thread.
 class MessageWaits : public std::enable_shared_from_this<MessageWaits> {
 public:
   using Done = std::function<void(WaitEnd)>;
 
-  /// `executor` runs one thing at a time. `waitsMax`: see `Places::waits`.
+  /// `executor` must be serial. `waitsMax`: see `Places::waits`.
   MessageWaits(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, std::size_t waitsMax);
 
   /// Subscribes to the events of `manager`, until `close`.
   void watch(OutboxManager& manager);
 
-  /// Calls `done` once, on the executor. Returns a number to cancel it by. `sharer`: see `mayTakePlace`.
+  /// Calls `done` once, on the executor. Returns a number for `cancel`. `sharer`: see `mayTakePlace`.
   std::uint64_t add(const std::string& messageId, std::chrono::milliseconds time, const std::string& sharer, Done done);
-  /// `done` is not called, if it was not yet.
+  /// Cancels a wait: `done` is not called any more.
   void cancel(std::uint64_t number);
 
-  /// What the peer answered to a message that ended while this process delivered it, among the last 4,096 answers and
-  /// 4 MiB of them; nothing: it answered nothing, or that is forgotten.
+  /// The result that the peer returned for a message that ended while this process delivered it. Kept for the last
+  /// 4,096 results, up to 4 MiB; nothing if there was no result or it is no longer kept.
   [[nodiscard]] std::optional<std::string> resultOf(const std::string& messageId) const;
 
-  /// Ends all that wait at once, and refuses those that come later. Returns when those have ended that waited. Not to
-  /// be called on the executor.
+  /// Ends all waits at once, and refuses later ones. Returns when the waits have ended. Must not be called on the
+  /// executor.
   void close();
 
 private:

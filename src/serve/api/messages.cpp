@@ -1,4 +1,4 @@
-// `GET /v1/messages`, and `GET /v1/messages/{id}`, which waits for the end of the message if it is asked to.
+// `GET /v1/messages`, and `GET /v1/messages/{id}`, which can wait for the end of the message.
 
 #include <atomic>
 #include <chrono>
@@ -18,14 +18,14 @@
 namespace ackbox::serve {
 namespace {
 
-// Below what a connection gives a request's handling.
+// Less than a connection's time limit for handling a request.
 constexpr std::chrono::seconds kWaitMost{30};
 
 bool isSettled(const Explanation& explanation) {
   return explanation.message.state == MessageState::acked || explanation.message.state == MessageState::failed;
 }
 
-/// A message with the reasons for which it is not moving.
+/// A message with the reasons why it does not move.
 json::Line lineOf(Service& service, const Explanation& explanation, bool withData) {
   json::Line line = records::lineOf(explanation.message);
   line.add("sentence", explanation.sentence).raw("reasons", records::listOf(explanation.reasons));
@@ -50,7 +50,7 @@ public:
   Waiting(Service& service, std::string messageId, bool withData, Respond respond)
       : service_(service), messageId_(std::move(messageId)), withData_(withData), respond_(std::move(respond)) {}
 
-  // It listens before it looks, so that no end falls in between.
+  // Registers the wait before it reads the message, so that no end is missed in between.
   void start(std::chrono::milliseconds time, const std::string& sharer, transport::ClientWatch& client) {
     const std::uint64_t wait = service_.waits().add(
         messageId_, time, sharer, [self = shared_from_this()](WaitEnd end) { self->ended(std::move(end)); });
@@ -65,7 +65,7 @@ public:
   }
 
 private:
-  // No answer yet.
+  // A status that means: no answer yet.
   static constexpr int kStillWaits = 0;
 
   Response look() {
@@ -81,7 +81,7 @@ private:
     return response;
   }
 
-  // The end may come while the first look still shows it, too.
+  // Answers only once: the wait may end while the first read also shows the end.
   void answer(Response response) {
     if (!answered_.exchange(true)) {
       respond_(std::move(response));
@@ -105,7 +105,7 @@ private:
     if (found) {
       line = lineOf(service_, *found, withData_);
     } else {
-      // An acknowledged message that is not kept, or one that another process settled or took away.
+      // The message was acknowledged and is not kept, or another process settled or removed it.
       line.add("message_id", messageId_).add("state", end && !end->isFailed ? "acked" : "gone");
       if (end && !end->result.empty()) {
         line.raw("result", end->result);

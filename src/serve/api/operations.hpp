@@ -7,10 +7,10 @@
 
 namespace ackbox::serve {
 
-/// All that can be asked for: proto/serve.openapi.json describes the same operations.
+/// All operations of the API: proto/serve.openapi.json describes the same.
 [[nodiscard]] std::span<const Operation> operations();
 
-// What answers, by file. See `Operation::run`.
+// The operations' functions, by file. See `Operation::run`.
 
 // enqueue.cpp
 void enqueue(Service& service, Request&& request, Respond&& respond);

@@ -16,7 +16,7 @@ namespace {
 using protocol::Exposition;
 
 constexpr std::string_view kOtherReason = "other";
-// As `FailedEvent::reason` names them. A peer's own codes could be any number.
+// The names of `FailedEvent::reason`. A peer's own codes are unlimited in number, and count as other.
 constexpr std::array<std::string_view, 9> kReasons = {
     "rejected",    "retry-budget", "retry-policy",        "horizon",   "expired",
     "peer-killer", "damaged",      "discarded-by-policy", kOtherReason};
@@ -74,7 +74,7 @@ void OwnFigures::writeFailures(Exposition& out, const std::vector<PeerStats>& pe
 void OwnFigures::writeApplications(Exposition& out, const FrameWaits& waits) {
   out.family("ackbox_application_up", Exposition::Type::gauge,
              "1 unless frames wait for the application of an entry of inbox.deliver (push) or inbox.pull (pull).");
-  // The same types may be said twice; the later entry gets no frame.
+  // Two entries may have the same types; the later entry gets no frames.
   std::set<std::pair<std::string_view, std::string_view>> written;
   for (const FrameWaits::Entry& entry : waits.entries) {
     if (written.emplace(entry.way, entry.types).second) {

@@ -24,16 +24,15 @@ class OutboxManager;
 
 namespace ackbox::serve {
 
-/// What `GET /metrics` has besides the outbox's own figures: dead letters by reason, which the file does not count, as
-/// this process has seen them since its start; applications; callers that were refused; spans; and when certificates
-/// end.
+/// The figures of `GET /metrics` beyond those of the outbox: dead letters by reason, which the file does not count,
+/// since the start of this process; applications; refused callers; spans; and the expiry of certificates.
 ///
 /// Thread-safety: `write` may be called from any thread.
 class OwnFigures {
 public:
   OwnFigures(const Config& config, std::shared_ptr<const SpanCounts> spans, std::shared_ptr<const Refusals> refusals);
 
-  /// Counts its dead letters from now on. A reason that the library does not know is counted as `other`.
+  /// Counts the dead letters of `manager` from now on. Counts a reason that the library does not know as `other`.
   void watch(OutboxManager& manager);
 
   void write(protocol::Exposition& out, const std::vector<PeerStats>& peers, const FrameWaits& waits,
@@ -51,7 +50,7 @@ private:
                               const UnattendedFrames& unattended, WallTime now);
   static void writeApplications(protocol::Exposition& out, const FrameWaits& waits);
 
-  // By their use: `listen`, `inbox`, `sender`.
+  // Pairs of use (`listen`, `inbox`, `sender`) and file.
   std::vector<std::pair<std::string, std::filesystem::path>> certificates_;
   std::shared_ptr<const SpanCounts> spans_;
   std::shared_ptr<const Refusals> refusals_;

@@ -10,7 +10,7 @@
 
 namespace ackbox::serve {
 
-/// Which part of a list is asked for.
+/// The requested part of a list.
 struct PageWish {
   std::size_t limit = 100;
   std::int64_t after = 0;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kBatchFramesMax = 10'000;
 constexpr std::size_t kKeyBytesMax = 256;
 
-/// The media type without parameters, in small letters.
+/// The media type without parameters, in lower case.
 std::string essence(std::string_view contentType) {
   std::string type(contentType.substr(0, contentType.find(';')));
   type.erase(type.find_last_not_of(" \t") + 1);
@@ -24,7 +24,7 @@ std::string essence(std::string_view contentType) {
   return type;
 }
 
-/// The key of an `Idempotency-Key`, which some clients write with quotes, as the draft of its standard has it.
+/// The key in an `Idempotency-Key` header, which some clients quote, as the draft of its standard specifies.
 std::string idempotencyKey(std::string_view header) {
   if (header.size() >= 2 && header.front() == '"' && header.back() == '"') {
     header = header.substr(1, header.size() - 2);

@@ -12,7 +12,7 @@ namespace ackbox::serve {
 namespace {
 
 constexpr std::chrono::seconds kRunLook{1};
-// So that a delivery that ends again and again is not ready in between.
+// Keeps a delivery that ends again and again from looking ready in between.
 constexpr std::chrono::seconds kEndCounts{5};
 
 }  // namespace

@@ -14,21 +14,21 @@ class OutboxManager;
 
 namespace ackbox::serve {
 
-/// Begins the delivery again within a second of an end that nobody asked for, such as for want of memory.
+/// Restarts the delivery within a second after it ended without a request, such as for lack of memory.
 ///
 /// Thread-safety: all members may be called from any thread.
 class RunWatch : public std::enable_shared_from_this<RunWatch> {
 public:
-  /// Lifetime: `manager` must outlive what runs on `executor`.
+  /// Lifetime: `manager` must outlive all work on `executor`.
   RunWatch(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock, OutboxManager& manager,
            LogSink log);
 
-  /// Watches from now on: the delivery has begun.
+  /// Starts to watch; the delivery must have begun.
   void start();
-  /// No run begins once the executor has come to this.
+  /// Stops asynchronously: no run begins after the executor has processed this call.
   void stop();
 
-  /// Whether messages are delivered, and the delivery has not ended by itself in the last five seconds.
+  /// Whether messages are being delivered, and the delivery has not ended unexpectedly in the last five seconds.
   [[nodiscard]] bool isWell() const;
 
 private:

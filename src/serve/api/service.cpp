@@ -43,7 +43,7 @@ Service::Service(const boost::asio::any_io_executor& executor, OutboxManager man
       try {
         json = readFigures(*this);
       } catch (const std::exception&) {
-        // A file that cannot be read shows no figures; other operations say what is wrong.
+        // A file that cannot be read has no figures; other operations report the problem.
       }
       done(std::move(json));
     });
@@ -64,7 +64,7 @@ void Service::drain() {
   if (ended_.exchange(true)) {
     return;
   }
-  // Ended before the next but one returns, which waits for the executor.
+  // The stop has taken effect before `waits_->close()` returns, because that waits for the executor.
   runWatch_->stop();
   events_->close();
   waits_->close();

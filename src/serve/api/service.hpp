@@ -27,12 +27,12 @@ namespace ackbox::serve {
 class EventStreams;
 class FrameStreams;
 
-/// What the operations work with: an open outbox, threads that may wait for its file, and what outlives a request.
+/// The state behind the operations: an open outbox, threads that may wait for its file, and state beyond a request.
 ///
 /// Thread-safety: all members may be called from any thread, except where it is said.
 class Service {
 public:
-  /// `executor` runs one thing at a time: the connections', on which operations begin.
+  /// `executor` must be serial and be that of the connections; operations begin on it.
   Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
           std::filesystem::path file, const Places& places, std::shared_ptr<EventStreams> events,
           OwnFigures ownFigures);
@@ -40,20 +40,20 @@ public:
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  /// Begins the delivery, and goes on with it whatever ends it but `drain`. Throws as `OutboxManager::start`.
+  /// Begins the delivery, and restarts it until `drain` ends it. Throws as `OutboxManager::start`.
   void deliver();
-  /// Ends what waits, and then the delivery (`OutboxManager::stop`). Idempotent.
+  /// Ends all waits, and then the delivery (`OutboxManager::stop`). Idempotent.
   void drain();
-  /// From now on it is not ready.
+  /// Makes the service report that it is not ready.
   void beginDraining() noexcept { draining_ = true; }
   [[nodiscard]] bool isDraining() const noexcept { return draining_; }
 
-  /// To be called before requests come.
+  /// Must be called before requests arrive.
   void setFrameStreams(std::shared_ptr<FrameStreams> streams) { frameStreams_ = std::move(streams); }
-  /// Null: no frames are for streams.
+  /// Null if no frames are for streams.
   [[nodiscard]] const std::shared_ptr<FrameStreams>& frameStreams() const noexcept { return frameStreams_; }
 
-  /// `read` is called on the executor. To be called before requests come.
+  /// `read` is called on the executor. Must be called before requests arrive.
   void setFrameWaits(std::function<FrameWaits()> read) { readFrameWaits_ = std::move(read); }
   /// What frames in hand wait for. On the executor only.
   [[nodiscard]] FrameWaits frameWaits() const { return readFrameWaits_ ? readFrameWaits_() : FrameWaits(); }
@@ -77,7 +77,7 @@ private:
   std::function<FrameWaits()> readFrameWaits_;
   const std::shared_ptr<EventStreams> events_;
   const Audit audit_;
-  // Before the manager: its end calls what still waits for a commit.
+  // Before the manager: the manager's destructor makes the callbacks of commits that are still pending.
   Workers workers_;
   const std::shared_ptr<MessageWaits> waits_;
   const std::shared_ptr<BulkChanges> bulkChanges_;

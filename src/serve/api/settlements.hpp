@@ -7,7 +7,7 @@
 
 namespace ackbox::serve {
 
-/// Reads the body of `POST /v1/inbox/settle`. Throws `InvalidRequest`; then nothing of it is to be done.
+/// Reads the body of `POST /v1/inbox/settle`. Throws `InvalidRequest`; the caller must then settle nothing.
 [[nodiscard]] std::vector<Settlement> readSettlements(std::string_view body);
 
 }  // namespace ackbox::serve

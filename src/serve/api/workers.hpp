@@ -9,15 +9,15 @@
 
 namespace ackbox::serve {
 
-/// Threads on which operations wait for SQLite, so that the connections' thread never does. What they have not begun is
-/// limited: beyond it a request is answered with 503 at once.
+/// Threads on which operations wait for SQLite, so that the connections' thread never does. The queue is limited: a
+/// request beyond the limit is answered with 503 at once.
 ///
 /// Thread-safety: all members may be called from any thread.
 class Workers {
 public:
   /// `waitingMax`: see `Places::work`.
   Workers(std::size_t threads, std::size_t waitingMax);
-  /// Finishes what was begun and what waits.
+  /// Finishes the running and the queued work.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -25,10 +25,10 @@ public:
   /// Calls `respond` with what `work` returns, or with its exception as an answer.
   void answer(std::function<Response()> work, Respond respond);
 
-  /// Runs `work` later, whatever waits. It must not throw.
+  /// Queues `work`, regardless of the limit. `work` must not throw.
   void run(std::function<void()> work);
 
-  /// Returns when nothing is left; what comes later is not run.
+  /// Returns when no work is left; discards work that is queued later.
   void join();
 
 private:

@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::chrono::seconds kRefusalCounts{10};
 constexpr std::chrono::seconds kTrialCounts{5};
-// More than one commit of a small message needs.
+// More than a commit of one small message needs.
 constexpr std::size_t kTrialBytes = std::size_t{64} * 1024;
 
 std::string because(const std::filesystem::path& folder, int error) {
   return "nothing can be written to the folder " + folder.string() + ": " + std::generic_category().message(error);
 }
 
-/// Where files without a name are not known.
+/// For file systems without unnamed files.
 std::string tryStatistics(const std::filesystem::path& folder) {
   struct statvfs found {};
   if (::statvfs(folder.c_str(), &found) != 0) {
@@ -51,7 +51,7 @@ std::string tryWriting(const std::filesystem::path& folder) {
 
 }  // namespace
 
-// SQLite writes where a symbolic link leads.
+// Follows a symbolic link, because SQLite writes to its target.
 WriteHealth::WriteHealth(const std::filesystem::path& file, std::shared_ptr<Clock> clock)
     : folder_(std::filesystem::weakly_canonical(std::filesystem::absolute(file)).parent_path()),
       clock_(std::move(clock)) {}

@@ -12,20 +12,20 @@
 
 namespace ackbox::serve {
 
-/// Whether the outbox's file can be written, as far as is known: by what became of the last enqueue, and by a trial
-/// beside the file.
+/// Whether the outbox's file can be written, judged by the outcome of the last enqueue and by a trial file in the same
+/// folder.
 ///
 /// Thread-safety: all members may be called from any thread.
 class WriteHealth {
 public:
   WriteHealth(const std::filesystem::path& file, std::shared_ptr<Clock> clock);
 
-  /// An enqueue was stored, or the file refused it for this cause.
+  /// Reports that an enqueue was stored, or that the file refused it for this cause.
   void stored();
   void refused(std::string_view cause);
 
-  /// Why the file takes nothing, for people; empty: it does. A refusal counts for ten seconds, or until an enqueue is
-  /// stored. Writes 64 KiB to a file without a name, once in five seconds at most: not for a thread that must not wait.
+  /// Why the file cannot be written, for people; empty if it can. A refusal counts for ten seconds, or until an enqueue
+  /// is stored. Writes 64 KiB to an unnamed file at most once in five seconds, and so may block.
   [[nodiscard]] std::string problem();
 
 private:

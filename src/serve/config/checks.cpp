@@ -24,18 +24,18 @@
 namespace ackbox::serve {
 namespace {
 
-// Of certificates with their chain, keys and lists of those that were revoked.
+// For certificates with their chain, keys and revocation lists.
 constexpr std::size_t kPemBytesMax = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t kSecretsBytesMax = std::size_t{64} * 1024;
 
-/// What the library refuses, in the names of the configuration.
+/// An error of the library, in the configuration's field names.
 struct Refusal {
-  /// Empty: the library does not say.
+  /// Empty if the library does not name a field.
   std::string field = {};
   std::string what = {};
 };
 
-/// A field of a structure of options as the configuration calls it, such as `tls.key_file`.
+/// The configuration's name of a field in the option structures, such as `tls.key_file`.
 std::string configField(std::string_view field) {
   constexpr std::string_view kDeferred = "deferred.";
   if (field == "address" || field == "port") {
@@ -48,7 +48,7 @@ std::string configField(std::string_view field) {
   return std::string(field.substr(0, owner)) + configName(field);
 }
 
-/// `text` with the names of options, which stand in backquotes, as the configuration has them.
+/// `text` with the option names in backquotes replaced by the configuration's names.
 std::string configWords(std::string_view text) {
   std::string made;
   while (!text.empty()) {
@@ -77,7 +77,7 @@ Refusal inConfigNames(const Error& error) {
   return {configField(option->field()), configWords(option->problem() + allowed)};
 }
 
-/// Calls what throws where the start would. Nothing: it does not.
+/// Calls code that throws where the start would. Returns nothing if it does not throw.
 template <typename Attempt>
 std::optional<Refusal> refusalOf(const Attempt& attempt) {
   try {
@@ -96,14 +96,13 @@ bool report(Section& section, const std::optional<Refusal>& refusal, std::string
   return !refusal;
 }
 
-/// `peers[1].url` is `url`.
+/// Reduces `peers[1].url` to `url`.
 std::string_view withoutPeer(std::string_view field) {
   const std::size_t bracket = field.find("].");
   return bracket == std::string_view::npos ? field : field.substr(bracket + 2);
 }
 
-/// The same for a field of one peer, or of one application. What is wrong with its secrets is reported under
-/// `secretsField`.
+/// Like `report`, for a field of one peer or application. Reports a problem with its secrets under `secretsField`.
 bool reportOne(Section& section, const std::optional<Refusal>& refusal, std::string_view otherwise,
                std::string_view secretsField) {
   if (!refusal) {
@@ -152,7 +151,7 @@ std::string fieldOf(std::size_t place, std::string_view field) {
   return "peers[" + std::to_string(place) + "]." + std::string(field);
 }
 
-/// RFC 3986: a scheme, and something behind its colon.
+/// Checks the form of RFC 3986: a scheme, and text after its colon.
 bool isUri(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view scheme = text.substr(0, colon);
@@ -236,7 +235,7 @@ void checkTokens(Section& section, std::string_view field, const std::filesystem
 }
 
 bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std::string_view secretsField) {
-  // Each by itself, so that one hides no other.
+  // Checks each part separately, so that one error does not hide another.
   PeerOptions plain = peer;
   plain.secrets = {};
   PeerOptions nowhere = peer;
@@ -267,7 +266,7 @@ void checkPeers(Section& root, HttpSender& probe, const std::vector<PeerOptions>
       root.problem(fieldOf(place, "name"), "'" + peer.name + "' is used twice; give each peer its own");
     }
   }
-  // One that leads where another does hides those behind it.
+  // A peer with the same destination as another hides the errors of the peers after it.
   while (const std::optional<Refusal> refusal = refusalOf([&] { probe.usePeers(rest); })) {
     const auto wrong = std::ranges::find_if(
         rest, [&](const PeerOptions& peer) { return refusal->field == configField("peers['" + peer.name + "'].url"); });
@@ -297,7 +296,7 @@ void checkInbox(Section& section, const InboundServerOptions& server, const Inbo
   constexpr std::string_view kPeers = "peers[";
   report(section, refusalOf([&] { transport::validate(server, handler.bodyBytesMax); }), "listen");
   InboundOptions rest = handler;
-  // Which peers are left, by their places in the configuration: one that is refused hides those behind it.
+  // The peers that are left, as indexes in the configuration: an error of one peer hides those of later peers.
   std::vector<std::size_t> places(handler.peers.size());
   for (std::size_t place = 0; place < places.size(); ++place) {
     places[place] = place;
@@ -305,7 +304,7 @@ void checkInbox(Section& section, const InboundServerOptions& server, const Inbo
   while (const std::optional<Refusal> refusal = refusalOf([&] { validate(rest, agent); })) {
     const std::string& field = refusal->field;
     if (!field.starts_with(kPeers)) {
-      // A list that has lost a peer above is not the configuration's.
+      // If a peer was removed above, the remaining list is not the one in the configuration.
       if (rest.peers.size() == handler.peers.size()) {
         report(section, refusal, "peers");
       }
@@ -325,7 +324,7 @@ void checkOutbox(Section& root, const OutboxOptions& outbox) {
   if (!isUri(outbox.agent)) {
     root.problem("agent", "'" + outbox.agent + "' is no URI; write one, such as urn:agent:alice");
   }
-  // Each by itself, so that one hides no other.
+  // Checks each part separately, so that one error does not hide another.
   const auto part = [&](const auto& set) {
     OutboxOptions one;
     set(one);

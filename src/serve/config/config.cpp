@@ -21,10 +21,10 @@ namespace ackbox::serve {
 namespace {
 
 constexpr std::chrono::milliseconds kShortest{1};
-// A run that makes no progress within `DeferredOptions::timeout` is ended.
+// Below `DeferredOptions::timeout`, after which a run without progress is ended.
 constexpr std::chrono::minutes kDeliveryMost{4};
 
-/// `unix:PATH`, `127.0.0.1:7070` or `[::1]:7070`; absent, or wrong: as it is.
+/// Reads `unix:PATH`, `127.0.0.1:7070` or `[::1]:7070`; if absent or wrong, leaves the values unchanged.
 void readListen(Section& section, std::string_view meaning, std::string& address, std::uint16_t& port) {
   std::string text;
   section.filled({"listen", meaning}, text);
@@ -118,7 +118,7 @@ void readOutbox(Section& root, OutboxOptions& outbox) {
   });
 }
 
-/// Returns the field that they come from, or that they would come from; nothing: something is wrong with them.
+/// Returns the field that the secrets come from, or should come from; nothing if they are invalid.
 std::optional<std::string> readSecrets(Section& section, SecretSource& secrets) {
   std::filesystem::path file;
   std::string variable;
@@ -169,7 +169,7 @@ void readPeers(Section& root, const HttpSenderOptions& sender, std::vector<PeerO
   checkPeers(root, probe, peers, sound);
 }
 
-/// Returns the field of each one's secrets.
+/// Returns the secrets field of each peer.
 std::vector<std::string> readSenders(Section& section, std::vector<InboundPeer>& peers) {
   std::vector<std::string> secretsFields;
   section.objects("peers", [&](Section& inner) {
@@ -180,7 +180,7 @@ std::vector<std::string> readSenders(Section& section, std::vector<InboundPeer>&
     inner.flag({"may_ack", "whether it may send ACK events"}, peer.mayAck);
     inner.texts({"sessions", "the sessions that it may use, as names or beginnings with *; none: all"}, peer.sessions);
     const std::optional<std::string> field = readSecrets(inner, peer.secrets);
-    // What is wrong with its secrets was said, and is not to be said again as a want of them.
+    // A problem with the secrets was reported already; avoids a second report that they are missing.
     peer.byCertificate = peer.byCertificate || !field;
     secretsFields.push_back(field.value_or("secrets_file"));
     peers.push_back(std::move(peer));
@@ -240,7 +240,7 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
   });
 }
 
-/// Both were taken.
+/// Checks both addresses for a collision.
 void checkPlaces(Section& root, const Config& config) {
   const ApiConfig& api = config.api;
   if (config.inbox &&
@@ -261,7 +261,7 @@ void readSender(Section& root, HttpSenderOptions& sender) {
       section.option(transport::senderOptionRows(), field, sender);
     }
     if (!checkTls(section, sender.tls)) {
-      // Those that use them would only be refused for the same.
+      // Otherwise each use of them would be refused for the same reason.
       sender.tls = {};
     }
   });
@@ -309,7 +309,7 @@ Config readAll(const ConfigNode& root, ConfigReading& reading) {
   }
   readTraces(section, config.traces);
   readLog(section, config);
-  // A file without peers receives, or was given its peers by another process.
+  // A file without configured peers only receives, or another process configured its peers.
   config.outbox.adoptPeers = config.outbox.peers.empty();
   return config;
 }
@@ -330,7 +330,7 @@ Config readConfig(std::string_view text, const std::vector<ConfigOverride>& over
   }
   ConfigReading reading{problems, folder};
   Config config = readAll(root, reading);
-  // As the file has them, and then the command line.
+  // Problems of the file first, by line, and then those of the command line.
   std::ranges::stable_sort(
       problems, {}, [](const ConfigProblem& problem) { return std::pair(!problem.option.empty(), problem.line); });
   return config;
@@ -349,7 +349,7 @@ std::string describe(const ConfigProblem& problem, const std::filesystem::path& 
   if (problem.option.empty() && problem.line > 0) {
     text += ":" + std::to_string(problem.line);
   }
-  // `--listen` says its field by itself.
+  // `--listen` implies its field.
   const bool isSaid = problem.field.empty() || text == "--" + problem.field;
   return text + ": " + (isSaid ? std::string() : problem.field + ": ") + problem.what;
 }

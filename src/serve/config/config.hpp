@@ -20,62 +20,62 @@
 
 namespace ackbox::serve {
 
-/// Where `ackbox serve` listens for its applications and people.
+/// Where `ackbox serve` listens for applications and people.
 struct ApiConfig {
   /// `unix:PATH`, or a numeric address and a port. Default: a port on loopback.
   std::string address = "127.0.0.1";
   std::uint16_t port = 7070;
   TlsServerOptions tls = {};
-  /// Empty: no tokens.
+  /// Empty if no tokens are configured.
   std::filesystem::path tokensFile = {};
-  /// Values of `Host` beside those of loopback. Not looked at on a socket file.
+  /// Values of `Host` that are allowed in addition to those of loopback. Ignored on a socket file.
   std::vector<std::string> allowedHosts = {};
   bool openHealth = true;
   bool openMetrics = false;
 };
 
-/// Where peers send to, and how their frames go to applications.
+/// The listener for peers, and how their frames reach applications.
 struct InboxConfig {
   InboundServerOptions server = {};
   InboundOptions handler = {};
-  /// Of several that fit a frame, the first.
+  /// The first rule that fits a frame applies.
   std::vector<DeliveryRule> deliver = {};
-  /// Types, or beginnings of types with `*` behind them. Applications take frames of these from streams, where no entry
-  /// of `deliver` fits. Others stay with their sender: nobody here would ever look at them.
+  /// Types, or prefixes of types followed by `*`. Applications take frames of these types from streams, if no entry of
+  /// `deliver` fits. Frames of other types stay with their sender, because no application here would take them.
   std::vector<std::string> pull = {};
 };
 
-/// Where spans of traces go.
+/// Where spans of traces are sent.
 struct TracesConfig {
-  /// Of a collector that takes OTLP in JSON over HTTP, such as `http://127.0.0.1:4318/v1/traces`. Empty: nowhere.
+  /// A collector of OTLP in JSON over HTTP, such as `http://127.0.0.1:4318/v1/traces`. Empty: no spans are sent.
   std::string url = {};
-  /// The resource attribute `service.name`. Empty: the agent's URI, or `ackbox` without one.
+  /// The resource attribute `service.name`. If empty: the agent's URI, or `ackbox` if that is empty as well.
   std::string serviceName = {};
 };
 
-/// All that a configuration file says. Names and defaults are those of the options that they set, but for
+/// The content of a configuration file. Names and defaults are those of the options that the fields set, except for
 /// `acked_retention`.
 struct Config {
   ApiConfig api = {};
   OutboxOptions outbox = {};
   HttpSenderOptions sender = {};
-  /// Nothing: no peer can send here.
+  /// Nothing if no peer can send here.
   std::optional<InboxConfig> inbox = {};
   TracesConfig traces = {};
   LogFormat logFormat = LogFormat::keyValue;
 };
 
-/// Reads the text of a configuration file, empty for none, and then what the command line says besides; and the files
-/// that these name, as the start will. Adds all that is wrong to `problems`, in the order of the lines; what it returns
-/// is of use only if there is nothing. Makes and binds nothing. `folder`: the file's, where the paths in it begin;
-/// those of the command line begin where the process was started.
+/// Reads the text of a configuration file, which may be empty, then the settings of the command line, and then the
+/// files that these name, as the start will. Adds all errors to `problems`, ordered by line; the result is usable only
+/// if there are no errors. Creates and binds nothing. `folder` is the folder of the file: its relative paths are
+/// resolved there, those of the command line in the working directory.
 [[nodiscard]] Config readConfig(std::string_view text, const std::vector<ConfigOverride>& overrides,
                                 std::vector<ConfigProblem>& problems, const std::filesystem::path& folder = {});
 
-/// All fields of a configuration, as `readConfig` takes them, in its order.
+/// All fields of a configuration, in the order of `readConfig`.
 [[nodiscard]] std::vector<FieldNote> configFields();
 
-/// `serve.json:12: peers[0].url: must be …`, as compilers print it, or `--set: …`.
+/// `serve.json:12: peers[0].url: must be …`, the format of compilers, or `--set: …`.
 [[nodiscard]] std::string describe(const ConfigProblem& problem, const std::filesystem::path& file);
 
 }  // namespace ackbox::serve

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kDepthMax = 16;
 
-/// All of it came with this option.
+/// Marks the node and all its descendants as set by this option.
 void markOption(ConfigNode& node, const std::string& option) {
   node.option = option;
   for (ConfigNode& item : node.items) {
@@ -22,13 +22,13 @@ void markOption(ConfigNode& node, const std::string& option) {
   }
 }
 
-/// How far a text was read.
+/// How much of a text was read.
 struct ReadLines {
   std::size_t line = 1;
   char last = '\0';
 };
 
-/// Walks over the text and counts the lines, which nlohmann's parser does not say of what it has read.
+/// Iterates over the text and counts its lines, because nlohmann's parser does not report the line of a value.
 class LineIterator {
 public:
   // NOLINTBEGIN(readability-identifier-naming): the standard library's own
@@ -61,7 +61,7 @@ private:
   ReadLines* read_;
 };
 
-/// Builds the tree. The names are nlohmann's.
+/// Builds the tree. nlohmann's SAX interface defines the names.
 class TreeBuilder {
 public:
   using Json = nlohmann::json;
@@ -94,7 +94,7 @@ public:
     return true;
   }
   bool parse_error(std::size_t /*position*/, const std::string& /*token*/, const Json::exception& problem) {
-    // Behind nlohmann's own number and position, which count otherwise.
+    // The text after nlohmann's own number and position, which count differently.
     const std::string_view what = problem.what();
     const std::size_t text = what.find("syntax error");
     problems_.push_back({read_.line, {}, std::string(what.substr(text == std::string_view::npos ? 0 : text))});
@@ -108,13 +108,13 @@ private:
     if (parent.kind == ConfigNode::Kind::list) {
       return parent.items.emplace_back();
     }
-    // The root before it begins, or the value of the last key.
+    // The empty root, or the value of the last key.
     return parent.kind == ConfigNode::Kind::object ? parent.members.back().second : parent;
   }
   bool value(ConfigNode::Kind kind, std::string text) {
     ConfigNode& node = place();
     node.kind = kind;
-    // The end of a number is the character behind it, which has been read as well.
+    // The parser ends a number at the next character, which was read already.
     const bool isBehind = kind == ConfigNode::Kind::number && read_.last == '\n';
     node.line = read_.line - (isBehind ? 1 : 0);
     node.text = std::move(text);
@@ -138,7 +138,7 @@ private:
 
   const ReadLines& read_;
   std::vector<ConfigProblem>& problems_;
-  // The root, and the objects and lists that have not ended. A parent grows only once its last child has ended.
+  // The root, and the objects and lists that are still open. A parent grows only after its last child was closed.
   std::vector<ConfigNode*> open_;
 };
 

@@ -10,24 +10,24 @@
 
 namespace ackbox::serve {
 
-/// Something that is wrong in a configuration.
+/// An error in a configuration.
 struct ConfigProblem {
-  /// Of the file; 0: it is not in the file, or the file as a whole is wrong.
+  /// The line in the file; 0 if the error is not in the file, or concerns the file as a whole.
   std::size_t line = 0;
-  /// Such as `peers[0].url`; empty: the file as a whole.
+  /// A field such as `peers[0].url`; empty if the error concerns the file as a whole.
   std::string field = {};
   std::string what = {};
-  /// The option of the command line that it came with, such as `--set`; empty: it is in the file.
+  /// The option of the command line that set the value, such as `--set`; empty if the value is in the file.
   std::string option = {};
 };
 
-/// A value of a configuration, and the line that it stands on.
+/// A value of a configuration, and its line.
 struct ConfigNode {
   enum class Kind : std::uint8_t { null, boolean, number, text, list, object };
 
   Kind kind = Kind::null;
   std::size_t line = 0;
-  /// Of a number or a text; `true` or `false` of a boolean.
+  /// The text of a number or a string; `true` or `false` for a boolean.
   std::string text = {};
   std::vector<ConfigNode> items = {};
   std::vector<std::pair<std::string, ConfigNode>> members = {};
@@ -35,24 +35,24 @@ struct ConfigNode {
   std::string option = {};
 
   [[nodiscard]] const ConfigNode* find(std::string_view name) const;
-  /// The value at a path such as `peers[0].url`, or the innermost one around it that is there.
+  /// The value at a path such as `peers[0].url`, or the innermost existing value around it.
   [[nodiscard]] const ConfigNode& nearest(std::string_view path) const;
 };
 
 /// A field that the command line sets.
 struct ConfigOverride {
-  /// Such as `outbox.max_pending`.
+  /// A path such as `outbox.max_pending`.
   std::string field = {};
-  /// JSON where it is that, otherwise text.
+  /// Taken as JSON if it is valid JSON, otherwise as text.
   std::string value = {};
-  /// How it was given.
+  /// The option of the command line that set the field.
   std::string option = "--set";
 };
 
-/// Reads JSON, in which `//` and `/* */` begin comments. What is wrong is added to `problems`.
+/// Reads JSON, in which `//` and `/* */` begin comments. Adds errors to `problems`.
 [[nodiscard]] ConfigNode parseConfig(std::string_view text, std::vector<ConfigProblem>& problems);
 
-/// Sets one field. What is wrong is added to `problems`.
+/// Sets one field. Adds errors to `problems`.
 void overrideField(ConfigNode& root, const ConfigOverride& override, std::vector<ConfigProblem>& problems);
 
 }  // namespace ackbox::serve

@@ -64,7 +64,7 @@ void addSecrets(std::string& stamp, const SecretSource& source) {
   for (const Secret& secret : secrets) {
     add(stamp, secret.reveal());
   }
-  // Where the next one's begin.
+  // Marks where the next entry begins.
   add(stamp, {});
 }
 

@@ -6,16 +6,16 @@
 
 namespace ackbox::serve {
 
-/// Digests of what a configuration's files say, which show which of them have changed.
+/// Digests of the contents of a configuration's files, which show which of them have changed.
 struct FileStamps {
   std::string tokens = {};
   std::string certificates = {};
   std::string secrets = {};
 
-  /// Reads them as the start does. Throws `Error` with `invalidOption` or `secretsUnreadable` where it would.
+  /// Reads the files. Throws `Error` with `invalidOption` or `secretsUnreadable` where the start would.
   [[nodiscard]] static FileStamps of(const Config& config);
 
-  /// The names of those that `other` has otherwise, joined by commas, or `nothing`.
+  /// The names of the digests that differ in `other`, joined by commas, or `nothing`.
   [[nodiscard]] std::string differencesFrom(const FileStamps& other) const;
 };
 

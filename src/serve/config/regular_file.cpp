@@ -23,7 +23,7 @@ bool isReadOnlyMemory(int descriptor) {
 
 struct OpenFile {
   explicit OpenFile(const std::filesystem::path& path)
-      // The open of a pipe would wait for a writer.
+      // Without O_NONBLOCK, opening a pipe would wait for a writer.
       : descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {}
   OpenFile(const OpenFile&) = delete;
   ~OpenFile() {
@@ -35,7 +35,7 @@ struct OpenFile {
   const int descriptor;
 };
 
-/// Why it cannot be read; empty: it was.
+/// Why the file cannot be read; empty if it was read.
 std::string readAll(const OpenFile& file, std::size_t bytesMax, bool isSecret, RegularFile& read) {
   struct stat found {};
   if (file.descriptor < 0 || ::fstat(file.descriptor, &found) != 0) {
@@ -50,7 +50,7 @@ std::string readAll(const OpenFile& file, std::size_t bytesMax, bool isSecret, R
       return exposure;
     }
   }
-  // One byte more than it has, or may have, says that it grows, or has more.
+  // One byte more than the file's size or limit, to detect a file that grows or is too large.
   read.text.resize(std::min(static_cast<std::size_t>(found.st_size), bytesMax) + 1);
   std::size_t size = 0;
   while (size <= bytesMax) {

@@ -8,20 +8,20 @@
 
 namespace ackbox::serve {
 
-/// Who may open a file.
+/// A file's permissions and owner.
 struct FileAccess {
   mode_t mode = 0;
   uid_t owner = 0;
-  /// It lies in memory that is mounted read-only: so does what an orchestrator hands over, which nobody else sees.
+  /// The file lies in memory that is mounted read-only, as files from an orchestrator do, which no other user sees.
   bool isHandedOver = false;
 };
 
-/// Why a file with secrets (tokens, keys) is not safe as it is, and what to do, for people; empty: it is. Nobody but
-/// its owner may write it. It may be read by its owner; by its group where root owns it, as systemd's credentials and
-/// groups such as ssl-cert have it; and by everybody where it was handed over, as Kubernetes and Docker do.
+/// Why a file with secrets (tokens, keys) is not safe, and what to do, for people; empty if it is safe. Only its owner
+/// may write it. Its owner may read it; so may its group if root owns it, as with systemd's credentials and groups such
+/// as ssl-cert; and so may all users if it was handed over, as by Kubernetes and Docker.
 [[nodiscard]] std::string exposureOf(const FileAccess& access);
 
-/// What a file that a person wrote says. It may be secret, and is overwritten at the end.
+/// The content of a file that a person wrote. It may be secret; the destructor overwrites it.
 struct RegularFile {
   RegularFile() = default;
   RegularFile(const RegularFile&) = delete;
@@ -32,15 +32,15 @@ struct RegularFile {
 
   std::string text = {};
   FileAccess access = {};
-  /// Why it was not read, with its name; empty: it was.
+  /// Why the file was not read, with its name; empty if it was read.
   std::string problem = {};
 };
 
-/// Reads a file of at most `bytesMax`. A pipe, a device or a folder is refused before a byte of it is read: the first
-/// would be waited for, the second may have no end.
+/// Reads a file of at most `bytesMax` bytes. Refuses a pipe, a device or a folder before reading a byte: reading a pipe
+/// may block, and a device may have no end.
 [[nodiscard]] RegularFile readRegularFile(const std::filesystem::path& path, std::size_t bytesMax);
 
-/// The same of a file with secrets, which is not read where it is not safe: see `exposureOf`.
+/// Like `readRegularFile`, for a file with secrets: does not read it if it is not safe, see `exposureOf`.
 [[nodiscard]] RegularFile readSecretFile(const std::filesystem::path& path, std::size_t bytesMax);
 
 }  // namespace ackbox::serve

@@ -11,7 +11,7 @@ namespace ackbox::serve {
 
 namespace {
 
-/// How many letters must be changed, added or left out to make one text of the other (Levenshtein 1966).
+/// The number of letters to change, add or remove to turn one text into the other (Levenshtein 1966).
 std::size_t differences(std::string_view one, std::string_view other) {
   std::vector<std::size_t> row(other.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -104,7 +104,7 @@ void Section::filled(const Field& field, std::string& value) {
   note(field, "text", value);
   const ConfigNode* const node = take(field.name, ConfigNode::Kind::text, "must be a string");
   if (node != nullptr && node->text.empty()) {
-    // As where a variable of a template was not set: without tokens, for one, everybody would have all roles.
+    // As when a template's variable was not set: without tokens, for example, every caller would have all roles.
     problem(field.name, "is empty: set it, or leave the field out");
   } else if (node != nullptr) {
     value = node->text;

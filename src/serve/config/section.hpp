@@ -15,39 +15,39 @@
 
 namespace ackbox::serve {
 
-/// A field of the configuration: its name, and what it means.
+/// A field of the configuration: its name and meaning.
 struct Field {
   std::string_view name;
   std::string_view meaning;
 };
 
-/// A field as it is documented.
+/// The documentation of a field.
 struct FieldNote {
-  /// Such as `peers[].url`.
+  /// A path such as `peers[].url`.
   std::string path;
-  /// Such as "duration".
+  /// A type such as "duration".
   std::string type;
-  /// Empty: it has none.
+  /// The default; empty if the field has no default.
   std::string fallback;
-  /// The values that it may have; empty: as its type says.
+  /// The permitted values; empty if the type alone limits them.
   std::string range;
   std::string meaning;
 };
 
-/// What a configuration is read with.
+/// The state shared by all sections while a configuration is read.
 struct ConfigReading {
   std::vector<ConfigProblem>& problems;
-  /// Where the paths begin that the file names; empty: where the process was started.
+  /// The folder in which the file's relative paths are resolved; empty for the working directory.
   std::filesystem::path folder = {};
-  /// Set: each field is noted, also those of objects that are not there.
+  /// If set, each field is noted here, including the fields of absent objects.
   std::vector<FieldNote>* notes = nullptr;
 };
 
-/// The field of an option's row, such as `max_retries`.
+/// The configuration's name of an option's row, such as `max_retries`.
 [[nodiscard]] std::string configName(std::string_view field);
 
-/// An object of a configuration that is being read. Each accessor takes a field, if it is there, and leaves the value
-/// as it is otherwise; its end reports the fields that none has taken, so that a misspelt one is not lost.
+/// An object of a configuration that is being read. Each accessor reads a field if it exists, and otherwise leaves the
+/// value unchanged. The destructor reports the fields that no accessor has read, so that a misspelt field is not lost.
 class Section {
 public:
   Section(const ConfigNode& node, std::string path, ConfigReading& reading);
@@ -55,13 +55,13 @@ public:
   Section(Section&&) = delete;
   Section(const Section&) = delete;
 
-  /// Whether the field is there, of whatever kind.
+  /// Whether the field exists, with a value of any kind.
   [[nodiscard]] bool has(std::string_view name) const { return node_.find(name) != nullptr; }
 
   void text(const Field& field, std::string& value);
-  /// The same, where an empty one is no value.
+  /// Like `text`, but refuses an empty value.
   void filled(const Field& field, std::string& value);
-  /// The command line's paths begin where the process was started.
+  /// Resolves a path from the command line in the working directory.
   void path(const Field& field, std::filesystem::path& value);
   void texts(const Field& field, std::vector<std::string>& value);
   void flag(const Field& field, bool& value);
@@ -70,13 +70,13 @@ public:
     number(field, &value, OptionUnit::duration, static_cast<std::uint64_t>(least.count()),
            static_cast<std::uint64_t>(most.count()));
   }
-  /// The option of this field of `Options`, by its row.
+  /// Reads the option with this field name in `Options`, with the limits of its row.
   template <typename Options>
   void option(std::span<const Option<Options>> rows, std::string_view field, Options& options) {
     const Option<Options>& row = optionNamed(rows, field);
     number({configName(field), row.meaning}, row.slot(options), row.unit, row.least, row.most);
   }
-  /// One of some names.
+  /// Reads one of several names.
   template <typename Value>
   void choice(const Field& field, Value& value, const std::vector<std::pair<std::string_view, Value>>& choices) {
     std::string names;
@@ -99,7 +99,7 @@ public:
     problem(field.name, "must be one of " + names);
   }
 
-  /// Calls `read(section)` for the object of this name, if it is there. Returns whether it is.
+  /// Calls `read(section)` for the object of this name, if it exists. Returns whether it exists.
   template <typename Read>
   bool object(std::string_view name, const Read& read) {
     const ConfigNode* const node = noted(take(name, ConfigNode::Kind::object, "must be an object"));
@@ -109,7 +109,7 @@ public:
     }
     return node != nullptr;
   }
-  /// Calls `read(section)` for each object of the list of this name.
+  /// Calls `read(section)` for each object in the list of this name.
   template <typename Read>
   void objects(std::string_view name, const Read& read) {
     if (reading_.notes != nullptr) {
@@ -129,16 +129,16 @@ public:
     }
   }
 
-  /// Reports something about a field of this section, or of what is in it, such as `peers[0].url`.
+  /// Reports a problem with a field of this section, or with a nested one, such as `peers[0].url`.
   void problem(std::string_view name, std::string what);
 
 private:
   [[nodiscard]] std::string pathOf(std::string_view name) const;
-  /// Null: it is not there, or of another kind, which is reported.
+  /// Returns null if the field does not exist, or is of another kind; reports the latter.
   const ConfigNode* take(std::string_view name, ConfigNode::Kind kind, std::string_view otherwise);
   void number(const Field& field, const OptionSlot& slot, OptionUnit unit, std::uint64_t least, std::uint64_t most);
   void note(const Field& field, std::string type, std::string fallback, std::string range = {});
-  /// An empty object in place of one that is not there, where fields are noted.
+  /// An empty object in place of a missing one, if fields are being noted.
   [[nodiscard]] const ConfigNode* noted(const ConfigNode* node) const;
 
   const ConfigNode& node_;

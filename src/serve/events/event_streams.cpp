@@ -11,10 +11,10 @@
 namespace ackbox::serve {
 namespace {
 
-// What a stream may not have taken of records: more than all that are kept, which come at once where they were missed.
+// The limit of unread records of a stream: more than all kept records, which are sent at once after a reconnection.
 constexpr std::size_t kUnreadEventBytesMax = std::size_t{1024} * 1024;
 constexpr std::chrono::seconds kEventTick{1};
-// A line that says nothing, so that a proxy between does not end a silent connection.
+// A comment line is sent after this time, so that a proxy does not close a silent connection.
 constexpr std::chrono::seconds kSilenceMax{9};
 
 }  // namespace
@@ -32,7 +32,7 @@ void EventStreams::setFigures(ReadFigures read) {
 
 void EventStreams::log(const LogRecord& record) {
   ring_.add(record);
-  // One turn sends all that have come by then.
+  // One posted task sends all records that have arrived by then.
   if (open_ > 0 && !isSending_.exchange(true)) {
     boost::asio::post(executor_, [self = shared_from_this()] {
       self->isSending_ = false;
@@ -50,7 +50,7 @@ bool EventStreams::open(EventsWish wish, std::shared_ptr<transport::AnswerStream
   const std::uint64_t number = ++lastStream_;
   const std::uint64_t newest = ring_.newest();
   const std::uint64_t wished = wish.lastEventId.value_or(newest);
-  // One that is above all is of a process with a calendar that was ahead.
+  // An id above the newest comes from a process with a calendar that was ahead.
   const std::uint64_t lastRecord = wished > newest ? 0 : wished;
   streams_.emplace(number, Stream{std::move(wish), answer, lastRecord, 0, clock_->steadyNow()});
   open_ = streams_.size();
@@ -64,7 +64,7 @@ bool EventStreams::open(EventsWish wish, std::shared_ptr<transport::AnswerStream
   answer->open(std::move(head), std::move(watcher));
   if (const auto opened = streams_.find(number); opened != streams_.end()) {
     sendRecords(opened->second);
-    // At the beginning of all: older ones may be of long ago.
+    // The first stream reads the figures anew, because the last ones may be old.
     if (isTicking_ && figuresNumber_ > 0) {
       sendFigures(opened->second);
     } else {
@@ -108,7 +108,7 @@ void EventStreams::sendFigures(Stream& stream) {
 void EventStreams::cutSlow() {
   std::vector<std::shared_ptr<transport::AnswerStream>> slow;
   for (auto each = streams_.begin(); each != streams_.end();) {
-    // Figures are not more than once in it, but may be long.
+    // Unread data has the figures at most once, but they may be long.
     const bool isSlow = each->second.answer->unread() > kUnreadEventBytesMax + figures_.size();
     if (isSlow) {
       slow.push_back(each->second.answer);

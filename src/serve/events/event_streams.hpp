@@ -16,9 +16,9 @@
 
 namespace ackbox::serve {
 
-/// What a client of the events asks for.
+/// The parameters of a client's event stream.
 struct EventsWish {
-  /// The newest record that it has; nothing: it wants those from now on.
+  /// The newest record that the client has; nothing if it wants only new records.
   std::optional<std::uint64_t> lastEventId = {};
   /// See `mayTakePlace`.
   std::string sharer = {};
@@ -26,34 +26,34 @@ struct EventsWish {
   std::function<bool()> isStillAllowed = {};
 };
 
-/// Server-sent events to those who look: the figures once a second where they have changed, and log records as they
-/// happen. Figures are read while somebody looks, once for all. A client that has not taken the last figures is given
-/// none; one that falls behind by more than a bound is cut.
+/// Server-sent events for connected clients: the figures at most once a second, if they have changed, and log records
+/// as they occur. The figures are read only while a client is connected, once for all clients. A client that has not
+/// read the last figures gets no new ones; a client that falls behind by more than a limit is disconnected.
 ///
-/// Thread-safety: as said below. What is not constant is owned by the executor.
+/// Thread-safety: as stated below. The executor owns all members that are not constant.
 class EventStreams : public std::enable_shared_from_this<EventStreams> {
 public:
-  /// Reads the figures on a thread that may wait, and calls `done` there; never, if the service ends.
+  /// Reads the figures on a thread that may block, and calls `done` there; does not call it if the service ends.
   using ReadFigures = std::function<void(std::function<void(std::string json)> done)>;
 
-  /// `executor` runs one thing at a time, the connections' work too. `streamsMax`: see `Places::eventStreams`.
+  /// `executor` must be serial and be that of the connections. `streamsMax`: see `Places::eventStreams`.
   EventStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, std::size_t streamsMax);
 
-  /// To be called before there are streams.
+  /// Must be called before streams are opened.
   void setFigures(ReadFigures read);
 
-  // From any thread.
+  // Callable from any thread.
 
-  /// Keeps the record, and sends it to those who look.
+  /// Keeps the record, and sends it to the connected clients.
   void log(const LogRecord& record);
-  /// Ends the streams that are not allowed any more.
+  /// Ends the streams of callers that are not allowed any more.
   void endRevoked();
-  /// Opens no more streams, and reads no more figures. What is open ends with its connection.
+  /// Opens no more streams, and reads no more figures. Open streams end with their connections.
   void close();
 
-  // On the executor only.
+  // Callable on the executor only.
 
-  /// Opens `answer`, unless there are too many streams, or too many of its sharer's: then false.
+  /// Opens `answer`. Returns false if there are too many streams, or too many of its sharer's.
   [[nodiscard]] bool open(EventsWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head);
 
 private:
@@ -61,7 +61,7 @@ private:
     EventsWish wish;
     std::shared_ptr<transport::AnswerStream> answer;
     std::uint64_t lastRecord = 0;
-    // Which of the figures it has; 0: none.
+    // The number of the figures that the stream has; 0 if it has no figures.
     std::uint64_t figures = 0;
     SteadyTime lastSentAt;
   };
@@ -80,7 +80,7 @@ private:
   const std::shared_ptr<Clock> clock_;
   const std::size_t streamsMax_;
   LogRing ring_;
-  // Records are to be sent, and somebody will.
+  // Records are waiting, and a posted task will send them.
   std::atomic<bool> isSending_ = false;
   std::atomic<std::size_t> open_ = 0;
   ReadFigures readFigures_;
@@ -90,7 +90,7 @@ private:
   std::map<std::uint64_t, Stream> streams_;
   std::uint64_t lastStream_ = 0;
   std::string figures_;
-  // Counts the changes of the figures.
+  // The number of changes of the figures.
   std::uint64_t figuresNumber_ = 0;
   bool isReading_ = false;
   bool isTicking_ = false;

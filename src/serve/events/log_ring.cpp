@@ -7,9 +7,9 @@ namespace ackbox::serve {
 namespace {
 
 constexpr std::size_t kEntriesMax = 256;
-// A record has what a caller sent in it, such as a filter: it may be long.
+// A record may be long, because it contains values from a caller, such as a filter.
 constexpr std::size_t kBytesMax = std::size_t{512} * 1024;
-// Numbers left for each millisecond before the process began: the next one begins above them.
+// Numbers reserved for each millisecond before the start of the process: its own numbers begin above them.
 constexpr std::uint64_t kPerMillisecond = 1'000;
 
 }  // namespace

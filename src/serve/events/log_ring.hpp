@@ -11,8 +11,8 @@
 
 namespace ackbox::serve {
 
-/// The newest log records at `info` and above, 256 and 512 KiB at most, as JSON, each with a number that grows, over
-/// restarts of the process, too, as long as its calendar does not go back.
+/// The newest log records at `info` and above, as JSON, at most 256 and 512 KiB. Their numbers grow, even over restarts
+/// of the process, as long as the calendar is not set back.
 ///
 /// Thread-safety: all members may be called from any thread.
 class LogRing {
@@ -26,9 +26,9 @@ public:
 
   void add(const LogRecord& record);
 
-  /// Those behind `id` that are still there.
+  /// The kept records after `id`.
   [[nodiscard]] std::deque<Entry> after(std::uint64_t id) const;
-  /// The newest one's number, or where they begin.
+  /// The number of the newest record, or the initial number if there are no records.
   [[nodiscard]] std::uint64_t newest() const;
 
 private:

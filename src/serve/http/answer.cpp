@@ -33,7 +33,7 @@ Response streamHead(std::string_view contentType) {
   Response head = textAnswer(200, {}, contentType);
   head.authenticated = true;
   addSecurityHeaders(head);
-  // A proxy that gathers what it passes on would keep it back.
+  // Otherwise a buffering proxy would hold the stream back.
   head.headers.emplace_back("X-Accel-Buffering", "no");
   return head;
 }
@@ -77,7 +77,7 @@ void addSecurityHeaders(Response& response) {
   const auto add = [&](const char* name, std::string_view value) { response.headers.emplace_back(name, value); };
   add("Content-Security-Policy", kContentSecurityPolicy);
   add("X-Content-Type-Options", "nosniff");
-  // Forms of the page itself name their origin.
+  // With this value, the page's own forms send their origin.
   add("Referrer-Policy", "same-origin");
   add("Cross-Origin-Resource-Policy", "same-origin");
   if (std::ranges::none_of(response.headers, [](const auto& header) { return header.first == "Cache-Control"; })) {

@@ -8,27 +8,26 @@
 
 namespace ackbox::serve {
 
-/// An answer in JSON. `json` is one valid value.
+/// An answer in JSON. `json` must be one valid value.
 [[nodiscard]] Response jsonAnswer(int status, std::string json);
 
-/// An answer of plain text.
+/// An answer in plain text.
 [[nodiscard]] Response textAnswer(int status, std::string text,
                                   std::string_view contentType = "text/plain; charset=utf-8");
 
-/// The head of an answer that goes on, ready to be sent.
+/// The head of a streaming answer, ready to be sent.
 [[nodiscard]] Response streamHead(std::string_view contentType);
 
-/// A problem document (RFC 9457), as the protocol's own.
+/// A problem document (RFC 9457), like those of the protocol.
 [[nodiscard]] Response problemAnswer(int status, std::string_view title, std::string_view detail);
 
-/// The failure of a call of the library as an answer: 404, 409, 422, 503 or 507 where it is one that a caller can do
-/// something about, otherwise 500.
+/// The failure of a library call as an answer: 404, 409, 422, 503 or 507 if the caller can act on it, otherwise 500.
 [[nodiscard]] Response failureAnswer(const std::error_code& failure, std::string_view detail);
 
-/// The exception that is being handled, as an answer. To be called in a `catch` block.
+/// The exception that is being handled, as an answer. Must be called in a `catch` block.
 [[nodiscard]] Response exceptionAnswer();
 
-/// Adds what keeps a browser from doing with the answer anything but show it.
+/// Adds headers that restrict a browser to displaying the answer.
 void addSecurityHeaders(Response& response);
 
 }  // namespace ackbox::serve

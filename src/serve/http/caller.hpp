@@ -8,23 +8,23 @@
 
 namespace ackbox::serve {
 
-/// What a caller may do. An operation needs one of them.
+/// A permission of a caller. An operation requires one of its roles.
 enum class Role : std::uint8_t {
   /// Look at figures, messages and peers, payloads included.
   read,
   /// Retry, discard, pause and resume.
   operate,
-  /// Enqueue, and look at what became of a message.
+  /// Enqueue, and query the outcome of a message.
   send,
   /// Take inbound frames and settle them.
   receive,
 };
 
-/// The role's name, as in the file of tokens: `"read"`, …
+/// The role's name, as in the tokens file: `"read"`, …
 [[nodiscard]] std::string_view toString(Role role) noexcept;
 [[nodiscard]] std::optional<Role> parseRole(std::string_view name) noexcept;
 
-/// Some roles.
+/// A set of roles.
 class Roles {
 public:
   constexpr Roles() = default;
@@ -36,10 +36,10 @@ public:
 
   constexpr void add(Role role) noexcept { bits_ |= bitOf(role); }
   [[nodiscard]] constexpr bool has(Role role) const noexcept { return (bits_ & bitOf(role)) != 0; }
-  /// Whether one of `wanted` is among them.
+  /// Whether the set contains one of `wanted`.
   [[nodiscard]] constexpr bool hasOneOf(Roles wanted) const noexcept { return (bits_ & wanted.bits_) != 0; }
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
-  /// Their names, joined by `between`.
+  /// The names of the roles, joined by `between`.
   [[nodiscard]] std::string names(std::string_view between) const;
 
 private:
@@ -50,7 +50,7 @@ private:
 
 inline constexpr Roles kAllRoles{Role::read, Role::operate, Role::send, Role::receive};
 
-/// The origin of a request: the name beside the token that it brought.
+/// The origin of a request, by the name beside its token in the tokens file.
 struct Caller {
   std::string name = {};
   Roles roles = {};

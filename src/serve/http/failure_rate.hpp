@@ -7,12 +7,12 @@
 
 namespace ackbox::serve {
 
-/// Of failures ten at once and then one a second are answered, and logged, as such.
+/// Limits how many failures are answered and logged as such: ten at once, and then one a second.
 ///
 /// Thread-safety: none.
 class FailureRate {
 public:
-  /// Whether one more may be.
+  /// Counts a failure, and returns true, if the limit permits one more.
   [[nodiscard]] bool mayFail(SteadyTime now) {
     const SteadyTime until = std::max(until_, now) + kPause;
     if (until > now + kAtOnce * kPause) {
@@ -21,14 +21,14 @@ public:
     until_ = until;
     return true;
   }
-  /// Whether it is as if nothing had failed yet.
+  /// Whether the limit is as it was before the first failure.
   [[nodiscard]] bool isFresh(SteadyTime now) const { return until_ <= now; }
 
 private:
   static constexpr std::chrono::seconds kPause{1};
   static constexpr int kAtOnce = 10;
 
-  // Until when the failures so far would take, at one a second.
+  // When the failures so far have expired, at one a second.
   SteadyTime until_ = SteadyTime::min();
 };
 

@@ -19,16 +19,16 @@ using transport::Admission;
 using transport::RequestHead;
 
 constexpr std::string_view kBearer = "bearer ";
-// A page of another origin cannot set it without being asked for permission, which nobody here gives.
+// A page of another origin cannot set this header without a CORS permission, which this server never grants.
 constexpr std::string_view kOwnHeader = "x-ackbox";
 
-/// What a request asks for: where, path and query.
+/// The address of a request: host, path and query.
 struct Address {
   std::string_view host;
   std::string_view target;
 };
 
-/// A target may be a whole URL. Then its host counts, and not the header's (RFC 9112, 3.2.2).
+/// The target may be a whole URL. Its host then takes precedence over the header (RFC 9112, 3.2.2).
 Address addressOf(const RequestHead& head) {
   const std::string_view target = head.target();
   for (const std::string_view scheme : {"http://", "https://"}) {
@@ -41,7 +41,7 @@ Address addressOf(const RequestHead& head) {
   return {head.header("host"), target};
 }
 
-/// What goes out for all operations alike.
+/// Adds what all answers have in common.
 Response finished(Response response, bool isAuthenticated) {
   response.authenticated = isAuthenticated;
   addSecurityHeaders(response);
@@ -64,7 +64,7 @@ Admission unauthenticated() {
   return refused(unauthorized("Send a token of this server: Authorization: Bearer ..."));
 }
 
-// The same status, as the same token does not become right by waiting.
+// The status stays 401, because a wrong token does not become right by waiting.
 Admission tooManyGuesses() {
   Response response = unauthorized("Too many wrong tokens came from your address; send a right one, or come again.");
   response.retryAfterSeconds = 1;
@@ -87,7 +87,7 @@ Admission withoutRole(const Operation& operation, const Caller& caller) {
                  true);
 }
 
-/// Leads to the login, which stands beside the views of the first level.
+/// Redirects to the login, which is at the level of the first-level views.
 Admission askToLogIn(std::string_view target) {
   target.remove_prefix(1);
   const std::string_view path = target.substr(0, target.find('?'));
@@ -98,7 +98,7 @@ Admission askToLogIn(std::string_view target) {
   return refused(std::move(response));
 }
 
-/// Not a page of another origin sent this, as far as the browser says: a form, or a stream, cannot set a header.
+/// Whether, according to the browser, no page of another origin sent this: forms and streams cannot set a header.
 bool isOfThisOrigin(const RequestHead& head, std::string_view host) {
   if (head.count("sec-fetch-site") > 0) {
     return head.header("sec-fetch-site") == "same-origin";
@@ -108,12 +108,12 @@ bool isOfThisOrigin(const RequestHead& head, std::string_view host) {
   return head.count("origin") == 0 || (scheme != std::string_view::npos && origin.substr(scheme + 2) == host);
 }
 
-/// A page of another origin made this request, or may have.
+/// Whether a page of another origin made this request, or may have.
 bool isForeign(const RequestHead& head, std::string_view host, const Operation& operation, bool isByCookie) {
   if (operation.isPage) {
     return operation.method != "GET" && !isOfThisOrigin(head, host);
   }
-  // What a stream gives out is in nobody's hands when a foreign page, which cannot read it, lets go of it.
+  // A foreign page cannot read a stream, but opening one would take frames from the applications.
   if (operation.stream != nullptr && !isOfThisOrigin(head, host)) {
     return true;
   }
@@ -130,12 +130,12 @@ void takeHeaders(const RequestHead& head, Request& request) {
   request.cookie = head.header("cookie");
 }
 
-/// A browser that has logged in sends a cookie, and no token.
+/// Whether the request is that of a logged-in browser: with a cookie, and without a token.
 bool hasCookieAlone(const RequestHead& head) {
   return head.count("authorization") == 0 && head.count("cookie") > 0;
 }
 
-/// Names as `isAllowedHost` looks them up.
+/// Normalizes the host names for the lookup in `isAllowedHost`.
 AccessRules withPlainHosts(AccessRules rules) {
   for (std::string& host : rules.hosts) {
     host = hostNameOf(host).value_or(std::string());
@@ -183,7 +183,7 @@ bool Gate::isOpen(const Operation& operation) const {
   return false;
 }
 
-// A right token is let in whatever others of its address have tried: nobody can keep people out by wrong ones.
+// A right token is admitted whatever its address sent before: wrong tokens cannot lock out a caller.
 Admission Gate::refuseCaller(const RequestHead& head, const Operation& operation) const {
   if (head.count("authorization") == 0) {
     refusals_.withoutToken();

@@ -16,44 +16,44 @@
 
 namespace ackbox::serve {
 
-/// Where requests may come from.
+/// The rules for the origin of requests.
 struct AccessRules {
-  /// The values that `Host` may have, without their ports; names in small letters. Empty: any, for a socket file, which
-  /// no browser reaches.
+  /// The permitted values of `Host`, without ports; names in lower case. Empty permits any value, for a socket file,
+  /// which no browser reaches.
   std::vector<std::string> hosts = {};
-  /// Null: every process that can connect may ask for everything.
+  /// Null if any process that can connect may request any operation.
   std::shared_ptr<const Tokens> tokens = {};
-  /// Whether operations that are open with it need no token; likewise.
+  /// Whether the operations of this kind (see `Opening`) need no token.
   bool openHealth = true;
   bool openMetrics = false;
 };
 
-/// Decides by a request's head which operation it is for and whether its caller may ask for it, before a byte of its
-/// body is read or room for it is made. In this order: host, route, token, role, origin, query. Wrong tokens and roles
-/// are counted, and in the log.
+/// Decides from a request's head which operation it requests and whether its caller may do so, before reading or
+/// allocating its body. Checks in this order: host, route, token, role, origin, query. Counts and logs wrong tokens and
+/// roles.
 ///
 /// Thread-safety: all members may be called from any thread.
 class Gate {
 public:
-  /// Lifetime: `service`, `logins`, `refusals` and `operations` must outlive the requests that are admitted.
+  /// Lifetime: `service`, `logins`, `refusals` and `operations` must outlive all admitted requests.
   Gate(Service& service, Logins& logins, Refusals& refusals, std::span<const Operation> operations, AccessRules rules);
 
   [[nodiscard]] transport::Admission admit(const transport::RequestHead& head) const;
 
-  /// Counts for requests from now on.
+  /// Replaces the tokens for later requests.
   void setTokens(std::shared_ptr<const Tokens> tokens);
-  /// Null: no tokens are configured.
+  /// Null if no tokens are configured.
   [[nodiscard]] std::shared_ptr<const Tokens> tokens() const;
 
 private:
-  /// Who asks, by a token or by a login that stands for one; no caller: neither is known.
+  /// The caller, identified by a token or by a login that stands for a token; `caller` is empty if neither is known.
   struct Known {
     std::optional<Caller> caller;
     Tokens::Digest digest{};
     std::optional<Logins::Key> login;
   };
   [[nodiscard]] Known callerOf(const transport::RequestHead& head, const Tokens& tokens) const;
-  /// Nothing: this caller may ask for the operation.
+  /// Returns nothing if this caller may request the operation.
   [[nodiscard]] std::optional<transport::Admission> refuseAccess(const transport::RequestHead& head,
                                                                  std::string_view target, const Operation& operation,
                                                                  const Known& known) const;

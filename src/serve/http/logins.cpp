@@ -124,7 +124,7 @@ void Logins::onEnd() {
   }
 }
 
-// Without a path: it is that of the login's folder, which is right behind a prefix, too.
+// Without a path, the cookie applies to the login's folder, which is also correct behind a path prefix.
 std::string Logins::cookie(std::string_view value, std::chrono::seconds age) const {
   return cookieName_ + "=" + std::string(value) + "; Max-Age=" + std::to_string(age.count()) +
          "; HttpOnly; SameSite=Strict" + (isSecure_ ? "; Secure" : "");

@@ -17,44 +17,44 @@
 
 namespace ackbox::serve {
 
-/// Browsers that exchanged a token for a cookie. The cookie is random and ends after twelve hours, or with the process;
-/// of the token its digest is kept, which is looked up among the tokens at each request, so that a token that is
-/// revoked ends its logins.
+/// Browsers that exchanged a token for a cookie. The cookie is random and expires after twelve hours, or with the
+/// process. A login keeps its token's digest and looks it up among the tokens at each request, so that revoking a token
+/// ends its logins.
 ///
-/// Thread-safety: `keysOf`, `find`, `keep` and `mayFail` may be called from any thread, the others on the executor
-/// only.
+/// Thread-safety: `keysOf`, `find`, `keep` and `mayFail` may be called from any thread, the other members on the
+/// executor only.
 class Logins {
 public:
-  /// What a cookie is known by: its digest, so that how long a look takes says nothing of it.
+  /// A cookie's digest. Cookies are looked up by it, so that the time of a lookup reveals nothing about them.
   using Key = Tokens::Digest;
 
-  /// `executor` runs one thing at a time. `cookieName`: browsers send a cookie to all ports of a host, so that each
-  /// daemon needs a name of its own. `isSecure`: browsers send it over TLS alone.
+  /// `executor` must be serial. `cookieName`: browsers send a cookie to all ports of a host, so that each daemon needs
+  /// its own name. `isSecure`: browsers send the cookie over TLS only.
   Logins(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock, std::string cookieName,
          bool isSecure);
   ~Logins();
 
-  /// To be called before there are logins: `ended` is called on the executor when some have ended.
+  /// Must be called before there are logins: `ended` is called on the executor after logins have ended.
   void setEnded(std::function<void()> ended);
 
-  /// Returns the value of `Set-Cookie`. Of more than 1,000 logins the oldest ends. Throws `Error` where the machine has
-  /// no randomness.
+  /// Returns the value of `Set-Cookie`. Beyond 1,000 logins, the oldest ends. Throws `Error` if the system has no
+  /// randomness.
   [[nodiscard]] std::string begin(const Tokens::Digest& token);
 
-  /// Of our cookie among those of a request's header `Cookie`. A browser sends several where a proxy shows the page at
-  /// several paths.
+  /// The values of our cookie in the request's `Cookie` header, as keys. A browser sends several if a proxy serves the
+  /// page under several paths.
   [[nodiscard]] std::vector<Key> keysOf(std::string_view cookies) const;
-  /// The digest of the token that the cookie was exchanged for; nothing: there is no such login, or it has ended.
+  /// The digest of the token that the cookie was exchanged for; nothing if the login is unknown or has ended.
   [[nodiscard]] std::optional<Tokens::Digest> find(const Key& cookie) const;
 
-  /// Ends the logins of tokens that are not among these. One that is put back needs a new login.
+  /// Ends the logins of tokens that are not in `tokens`. A token that is added again needs a new login.
   void keep(const Tokens& tokens);
 
-  /// Ends all logins of `cookies`, the header `Cookie`. Returns the value of `Set-Cookie` that takes the cookie away.
+  /// Ends all logins in `cookies`, the `Cookie` header. Returns the value of `Set-Cookie` that deletes the cookie.
   [[nodiscard]] std::string end(std::string_view cookies);
 
-  /// To be asked at each login that failed: whether that may be logged and answered as such. Of ten at once and then
-  /// one a second it may.
+  /// Must be called for each failed login: returns whether to log it and answer it as such. Permits ten at once, and
+  /// then one a second.
   [[nodiscard]] bool mayFail();
 
 private:

@@ -13,31 +13,31 @@ namespace ackbox::serve {
 
 class Service;
 
-/// Where there are tokens: whether an operation can do without one.
+/// Whether an operation needs no token when tokens are configured.
 enum class Opening : std::uint8_t {
   never,
   always,
-  /// As `AccessRules::openHealth` and `openMetrics` say.
+  /// As `AccessRules::openHealth` and `openMetrics` specify.
   health,
   metrics,
 };
 
-/// A row of the table of operations: what is asked for, who may ask, and what answers.
+/// A row of the table of operations: a request, the required roles, and the function that answers.
 struct Operation {
   std::string_view method;
-  /// Parts in braces match one segment of a path, up to its verb: `/v1/peers/{peer}:pause`.
+  /// A part in braces matches one segment of a path, up to its verb: `/v1/peers/{peer}:pause`.
   std::string_view path;
-  /// A caller needs one of these, unless it is open. Empty: any token will do.
+  /// The caller needs one of these roles, unless the operation is open. Empty: any token is sufficient.
   Roles roles;
   /// The largest body, in bytes; 0 if the operation takes no body.
   std::size_t bodyBytesMax;
-  /// Runs on the thread that reads and writes all connections: it must not wait. Calls `respond` once, now or later.
-  /// What it throws is an answer, too.
+  /// Runs on the thread that reads and writes all connections: must not block. Calls `respond` once, now or later. An
+  /// exception is converted to an answer.
   void (*run)(Service& service, Request&& request, Respond&& respond);
-  /// In place of `run`, for an answer that goes on: opens `answer`, or calls `respond`, before it returns.
+  /// Replaces `run` for a streaming answer: opens `answer`, or calls `respond`, before it returns.
   void (*stream)(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
                  Respond&& respond) = nullptr;
-  /// For people with a browser: who is not logged in is led to the login.
+  /// A view for people: redirects a browser that is not logged in to the login.
   bool isPage = false;
   Opening opening = Opening::never;
 };

@@ -36,7 +36,7 @@ void Refusals::wrongRole(const std::string& address, std::string_view operation,
   report(address, operation, caller, "the token has not the role that this needs");
 }
 
-// Addresses without recent failures are forgotten where room is needed.
+// Forgets addresses without recent failures when room is needed.
 bool Refusals::mayFail(const std::string& address, SteadyTime now) {
   if (addresses_.size() >= kAddressesMax && !addresses_.contains(address)) {
     std::erase_if(addresses_, [now](const auto& one) { return one.second.isFresh(now); });
@@ -72,7 +72,7 @@ void Refusals::report(const std::string& address, std::string_view operation, st
       log_(record);
     }
   } catch (...) {
-    // As with the library's own records: a sink that throws loses them.
+    // A sink that throws loses the record, like the library's own records.
     return;
   }
 }

@@ -14,23 +14,23 @@
 
 namespace ackbox::serve {
 
-/// Requests that were refused for their caller: all are counted; ten at once and then one a second are in the log, with
-/// how many were not; and an address that sends more wrong tokens than that is asked to slow down.
+/// Requests that were refused because of their caller. Counts all of them; logs ten at once and then one a second, with
+/// the number that was left out; and asks an address that sends wrong tokens faster than that to slow down.
 ///
 /// Thread-safety: all members may be called from any thread.
 class Refusals {
 public:
   Refusals(std::shared_ptr<Clock> clock, LogSink log);
 
-  /// A request without a token, for which it needs one.
+  /// Counts a request that lacks a required token.
   void withoutToken();
-  /// One with a token that is nobody's. Whether it is answered as such, or its address is to slow down. `operation`:
-  /// the path as operations have it.
+  /// Counts a request with an unknown token. Returns whether to answer it as such; otherwise its address is to slow
+  /// down. `operation` is the path pattern of the operation.
   [[nodiscard]] bool wrongToken(const std::string& address, std::string_view operation);
-  /// One of a caller that has not the role.
+  /// Counts a request with a token that lacks the required role.
   void wrongRole(const std::string& address, std::string_view operation, std::string_view caller);
 
-  /// `ackbox_refused_callers_total`, since the process began.
+  /// Writes `ackbox_refused_callers_total`, counted since the process began.
   void write(protocol::Exposition& out) const;
 
 private:
@@ -47,9 +47,9 @@ private:
   const LogSink log_;
   mutable Mutex mutex_;
   Counts counts_ ACKBOX_GUARDED_BY(mutex_);
-  // Of those that failed a moment ago.
+  // Rates of addresses with recent failures.
   std::map<std::string, FailureRate> addresses_ ACKBOX_GUARDED_BY(mutex_);
-  // Of all that there is no room for.
+  // Shared by all addresses that do not fit into `addresses_`.
   FailureRate others_ ACKBOX_GUARDED_BY(mutex_);
   FailureRate logged_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t leftOut_ ACKBOX_GUARDED_BY(mutex_) = 0;

@@ -15,33 +15,33 @@ namespace ackbox::serve {
 class Logins;
 class Tokens;
 
-/// A request that was admitted: its operation is known, and its caller may ask for it.
+/// An admitted request: its operation is known, and its caller may request it.
 struct Request {
-  /// The values of the parts of the path that stand in braces in the operation's, decoded, in their order.
+  /// The decoded values of the parts in braces of the operation's path, in order.
   std::vector<std::string> path = {};
   Query query = {};
   std::string contentType = {};
-  /// The header `Accept`; empty: anything.
+  /// The header `Accept`; empty if absent, which accepts anything.
   std::string accept = {};
-  /// The header `Idempotency-Key` as it came; empty: there was none.
+  /// The header `Idempotency-Key` as sent; empty if absent.
   std::string idempotencyKey = {};
-  /// The header `Last-Event-ID`; empty: there was none.
+  /// The header `Last-Event-ID`; empty if absent.
   std::string lastEventId = {};
-  /// The headers `If-None-Match` and `Cookie`; empty: there were none.
+  /// The headers `If-None-Match` and `Cookie`; empty if absent.
   std::string ifNoneMatch = {};
   std::string cookie = {};
   std::string body = {};
   Caller caller = {};
-  /// Null: there are no tokens, and so no login. Lifetime: the server's.
+  /// Null if there are no tokens, and thus no logins. Lifetime: the server's.
   Logins* logins = nullptr;
   std::shared_ptr<const Tokens> tokens = {};
-  /// For an answer that goes on: whether its token still stands for a caller that may ask for it. Empty: there are no
+  /// For a streaming answer: whether the token still stands for a caller that may request it. Empty if there are no
   /// tokens. Lifetime: the server's.
   std::function<bool()> isStillAllowed = {};
-  /// For `Operation::run`: called when its client has gone, see there.
+  /// For `Operation::run`: called when the client has disconnected, see `ClientWatch`.
   std::shared_ptr<transport::ClientWatch> client = {};
 
-  /// Who shares places with others, see `mayTakePlace`.
+  /// The caller that shares places with others, see `mayTakePlace`.
   [[nodiscard]] std::string sharer() const { return tokens ? caller.name : std::string(); }
 };
 

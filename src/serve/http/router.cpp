@@ -7,14 +7,14 @@
 namespace ackbox::serve {
 namespace {
 
-/// What stands before the next `/`, which is taken as well.
+/// Removes and returns the text before the next `/`, and removes the `/`.
 std::string_view takeSegment(std::string_view& path) {
   const std::string_view segment = path.substr(0, path.find('/'));
   path.remove_prefix(segment.size() < path.size() ? segment.size() + 1 : segment.size());
   return segment;
 }
 
-/// Matches one segment against one of a pattern: equal, or `{name}`, or `{name}:verb`.
+/// Matches one segment against one of a pattern: a literal, `{name}`, or `{name}:verb`.
 bool matchSegment(std::string_view pattern, std::string_view segment, std::vector<std::string>& values) {
   if (!pattern.starts_with('{')) {
     return pattern == segment;
@@ -24,7 +24,7 @@ bool matchSegment(std::string_view pattern, std::string_view segment, std::vecto
     return false;
   }
   segment.remove_suffix(verb.size());
-  // A colon of a name is written %3A: otherwise it begins a verb.
+  // A colon in a name must be written %3A, because a colon begins a verb.
   std::optional<std::string> value = percentDecoded(segment, false);
   if (!value || segment.find(':') != std::string_view::npos) {
     return false;

@@ -10,13 +10,13 @@
 
 namespace ackbox::serve {
 
-/// An operation and what stands in its path, or which methods the path has.
+/// The operation for a path and the values in the path, or the path's methods.
 struct Route {
-  /// Null: the path has no such method, or there is no such path.
+  /// Null if the path does not exist or has no such method.
   const Operation* operation = nullptr;
-  /// The values of the parts in braces, decoded.
+  /// The decoded values of the parts in braces.
   std::vector<std::string> path = {};
-  /// `GET, POST`; empty: there is no such path.
+  /// `GET, POST`; empty if the path does not exist.
   std::string allowed = {};
 };
 

@@ -15,16 +15,16 @@
 
 namespace ackbox::serve {
 
-/// Looks every ten seconds whether the file of tokens can be used. Where it cannot (deleted, emptied, unsafe, a
-/// malformed line), the tokens from before count for as long as secrets would, and then nobody's, until the file can be
-/// used again. What is changed in a file that can be used counts from the next reload, which is no matter of this.
+/// Checks every ten seconds whether the tokens file can be used. If it cannot (deleted, emptied, unsafe, a malformed
+/// line), the previous tokens stay valid for as long as secrets would. After that no token is valid until the file can
+/// be used again. Changes in a usable file take effect at the next reload, which is not part of this class.
 ///
-/// Thread-safety: none; owned by the executor, except `start` and `stop`, which may be called from any thread.
+/// Thread-safety: none; owned by the executor. `start` and `stop` may be called from any thread.
 class TokenWatch : public std::enable_shared_from_this<TokenWatch> {
 public:
   using Use = std::function<void(std::shared_ptr<const Tokens>)>;
 
-  /// `use` is called on the executor with the tokens that count from now on.
+  /// `use` is called on the executor with the tokens that are valid from then on.
   TokenWatch(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, std::filesystem::path file,
              std::chrono::milliseconds grace, Use use, LogSink log);
 
@@ -45,7 +45,7 @@ private:
   const Use use_;
   const LogSink log_;
   const std::unique_ptr<Alarm> alarm_;
-  // While the file cannot be used: until when the tokens from before count.
+  // While the file cannot be used: the time until which the previous tokens are valid.
   std::optional<SteadyTime> until_;
   bool isOver_ = false;
   bool isStopped_ = false;

@@ -19,7 +19,7 @@ constexpr std::size_t kTokenBytesLeast = 24;
 constexpr std::size_t kTokenBytesMost = 512;
 constexpr std::size_t kFileBytesMax = std::size_t{64} * 1024;
 
-/// A browser or a client cannot send one, and people do not see it, such as a NUL at the end of a token.
+/// Whether the line has a control character, such as a NUL after a token: clients cannot send it, nor people see it.
 bool hasControl(std::string_view line) noexcept {
   return std::ranges::any_of(line, [](char letter) {
     const auto byte = static_cast<unsigned char>(letter);
@@ -27,7 +27,7 @@ bool hasControl(std::string_view line) noexcept {
   });
 }
 
-/// Nothing: one of them is no role.
+/// Nothing if one of the names is not a role.
 std::optional<Roles> parseRoles(const std::string& text) {
   Roles roles;
   std::istringstream names(text);

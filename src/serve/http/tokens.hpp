@@ -12,27 +12,27 @@
 
 namespace ackbox::serve {
 
-/// The bearer tokens of a file that is safe (see `exposureOf`): a line each, `NAME ROLE[,ROLE…] TOKEN`; blank lines and
-/// those that begin with `#` are passed over. Of a token only its SHA-256 is kept.
+/// The bearer tokens of a safe file (see `exposureOf`), one `NAME ROLE[,ROLE…] TOKEN` per line. Blank lines and lines
+/// that begin with `#` are ignored. Only the SHA-256 of a token is kept.
 ///
-/// Thread-safety: as a constant.
+/// Thread-safety: immutable.
 class Tokens {
 public:
-  /// Adds what is wrong with the file, which may be that it cannot be read, that others can read it, that a line is
-  /// malformed, that two have the same token, or that the file has no token: each with file and line, and no token is
-  /// shown. What it returns is of use only if there is nothing.
+  /// Adds each problem with its file and line, without showing a token: the file cannot be read, others can read it, a
+  /// line is malformed, two lines have the same token, or the file has no token. The result is usable only if there are
+  /// no problems.
   [[nodiscard]] static Tokens read(const std::filesystem::path& file, std::vector<std::string>& problems);
-  /// Throws `Error` with `invalidOption` and the first of these.
+  /// Throws `Error` with `invalidOption` and the first of these problems.
   [[nodiscard]] static Tokens load(const std::filesystem::path& file);
 
   /// A token's SHA-256.
   using Digest = std::array<std::uint8_t, 32>;
   [[nodiscard]] static Digest digestOf(std::string_view token);
 
-  /// The caller that a token stands for. Takes as long for a wrong token as for any right one.
+  /// The caller with this token. Takes as long for a wrong token as for a right one.
   [[nodiscard]] std::optional<Caller> find(const Digest& digest) const;
 
-  /// Nobody has one.
+  /// Whether there are no tokens.
   [[nodiscard]] bool isEmpty() const noexcept { return entries_.empty(); }
 
 private:

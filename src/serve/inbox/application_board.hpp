@@ -11,22 +11,22 @@
 
 namespace ackbox::serve {
 
-/// What is known of the applications, for threads that may not wait for the executor which knows it: read anew each
-/// second.
+/// A copy of what the executor knows about the applications, for threads that may not wait for the executor. Refreshed
+/// every second.
 ///
 /// Thread-safety: all members may be called from any thread.
 class ApplicationBoard : public std::enable_shared_from_this<ApplicationBoard> {
 public:
   using Applications = std::vector<Application>;
 
-  /// `executor` runs one thing at a time, `read` too.
+  /// `executor` must be serial; `read` is called on it.
   ApplicationBoard(boost::asio::any_io_executor executor, const std::shared_ptr<Clock>& clock,
                    std::function<Applications()> read);
 
   void start();
-  /// Idempotent. `read` is not called any more once the executor has gone on.
+  /// Idempotent. `read` is not called any more after the executor has processed this call.
   void stop();
-  /// Null: nothing was read yet.
+  /// Null before the first refresh.
   [[nodiscard]] std::shared_ptr<const Applications> current() const;
 
 private:

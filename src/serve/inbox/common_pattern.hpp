@@ -7,7 +7,7 @@
 
 namespace ackbox::serve {
 
-/// The pattern of the types that fit both; nothing: none does.
+/// The pattern of the types that match both patterns; nothing if no type does.
 [[nodiscard]] constexpr std::optional<std::string_view> commonPattern(std::string_view one, std::string_view other) {
   if (fitsPattern(one, other)) {
     return other;

@@ -9,18 +9,18 @@
 
 namespace ackbox::serve {
 
-/// Which inbound frames go to an application, and where it is.
+/// A rule for which inbound frames go to an application, and the application's URL.
 struct DeliveryRule {
-  /// A type, or the beginning of types with `*` behind it.
+  /// A type, or a prefix of types followed by `*`.
   std::string types = "*";
-  /// `https://`; `http://` on this machine, or where plain HTTP is allowed.
+  /// `https://`; or `http://` to this machine, or where plain HTTP is allowed.
   std::string url = {};
-  /// Beyond this machine, as in a network of containers that nobody else is in. What is posted can be read there, and,
-  /// where nothing is signed, forged.
+  /// Allows plain HTTP to other machines, as in a private network of containers. Posted frames can be read there and,
+  /// if nothing is signed, forged.
   bool allowPlainHttp = false;
-  /// Signs each request. None: nothing is signed.
+  /// The secrets that sign each request. Without secrets, requests are not signed.
   SecretSource secrets = {};
-  /// For one request, its answer included.
+  /// The limit for one request, including its answer.
   std::chrono::milliseconds timeout = std::chrono::seconds(30);
 
   [[nodiscard]] bool fits(std::string_view type) const { return fitsPattern(types, type); }

@@ -6,8 +6,8 @@
 
 namespace ackbox::serve {
 
-/// The frame as a CloudEvent in structured mode, with all that it came with, so that the application can recognise a
-/// repetition by source, origin, session and sequence. One line where its data is one.
+/// The frame as a CloudEvent in structured mode, with all its attributes, so that the application can recognise a
+/// repetition by source, origin, session and sequence. A single line if its data is a single line.
 [[nodiscard]] std::string eventJson(const InboundFrame& frame);
 
 }  // namespace ackbox::serve

@@ -18,20 +18,20 @@
 namespace ackbox::serve {
 namespace {
 
-// A stream that has not taken this much is given no more, whatever its window.
+// A stream with this much unread data is given no more frames, whatever its window.
 constexpr std::size_t kUnreadFrameBytesMax = std::size_t{1024} * 1024;
-// Half of what is promised, so that a stream is never silent for longer.
+// Half of the documented interval, so that a stream is never silent for longer.
 constexpr std::chrono::seconds kFrameTick{5};
 // Well within DeferredOptions::timeout.
 constexpr std::chrono::minutes kProgressPause{1};
-// Applications open streams for few types; the ends of those beyond are not remembered.
+// Applications open streams for few types; the ends of further types are not remembered.
 constexpr std::size_t kEndedTypesMax = 64;
-// An application that opens and ends streams does not fill the log.
+// Keeps an application that opens and ends streams from filling the log.
 constexpr std::chrono::minutes kReportPause{1};
-// The first end of a stream may be a deployment; a second one is a suspect's. Of more, the oldest are forgotten.
+// The first end of a stream may be a redeployment; a second makes a suspect. Beyond the limit, forgets the oldest.
 constexpr std::size_t kSuspectsMax = 1'024;
 constexpr std::size_t kUnwantedTypesMax = 64;
-// What a stream gets at once after it did not read what it had, until it reads again.
+// How many frames a stream gets at once after it stopped reading, until it reads again.
 constexpr std::size_t kBurstMin = 4;
 constexpr const char* kUnread = "a stream that reads";
 constexpr const char* kNoStream = "a stream for its type and session to be opened";
@@ -40,11 +40,11 @@ bool fitsOne(const std::vector<std::string>& patterns, std::string_view type) {
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return fitsPattern(pattern, type); });
 }
 
-/// Counts down the ends of one request's frames, which come on the store's thread.
+/// Counts the outcomes of one request's frames, which are reported on the store's thread.
 struct Answers {
   explicit Answers(std::size_t count) : settled(count), left(count) {}
 
-  // Each written by one thread before it counts down.
+  // Each element is written by one thread before it decrements `left`.
   std::vector<char> settled;
   std::atomic<std::size_t> left;
 };
@@ -77,7 +77,7 @@ std::optional<std::string> FrameStreams::emptyBecause(std::string_view types) co
   std::string pulled;
   for (const std::string& pattern : types_) {
     pulled += (pulled.empty() ? "" : ", ") + pattern;
-    // No type is empty.
+    // An empty pattern matches no type, because types are not empty.
     if (const auto common = commonPattern(types, pattern); common && !common->empty()) {
       if (!fitsOne(pushed_, *common)) {
         return std::nullopt;
@@ -100,14 +100,14 @@ void FrameStreams::add(DeferredFrame frame) {
     }
     const auto found = self->streams_.find(frame.wish());
     if (found == self->streams_.end() || self->draining_) {
-      // Its stream has ended meanwhile.
+      // The stream has ended in the meantime.
       frame.giveBack(kNoStream);
       return;
     }
     Stream& stream = found->second;
     stream.isFull = stream.isFull || stream.answer->unread() >= kUnreadFrameBytesMax;
     if (stream.isFull) {
-      // For a stream that reads. This one gets less at a time from here on.
+      // Leaves the frame to a stream that reads. This stream gets fewer frames at a time from now on.
       stream.burst = kBurstMin;
       frame.giveBack(kUnread);
     } else {
@@ -182,7 +182,7 @@ void FrameStreams::give(Number number, Stream& stream, DeferredFrame frame) {
   writer.raw("event", eventJson(frame.frame()));
   writer.close();
   held_.emplace(receipt, Held{std::move(frame), number, clock_->wallNow()});
-  // A line's end within data would end the frame's line.
+  // A line break within the data would end the frame's line.
   std::ranges::replace_if(
       line, [](char letter) { return letter == '\n' || letter == '\r'; }, ' ');
   stream.answer->send(line + '\n');
@@ -309,7 +309,7 @@ void FrameStreams::onTick() {
     }
   }
   noteSilent(now);
-  // What began to wait while it was too soon to say so again.
+  // Reports frames that began to wait when the last report was too recent.
   reportWaiting();
   if (now >= progressAt_) {
     progressAt_ = now + kProgressPause;
@@ -403,7 +403,7 @@ void FrameStreams::endRevoked() {
       }
     }
     for (const Number number : revoked) {
-      // Before any of them ends: what one had must not be given to the next.
+      // For all of them before any ends, so that the frames of one are not given to the next.
       self->demand_->unwant(number);
     }
     for (const Number number : revoked) {

@@ -1,4 +1,4 @@
-// What `FrameStreams` says of the applications behind its streams: which are away, and which settle nothing.
+// The reports of `FrameStreams` about applications: which are away, and which settle nothing.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 namespace ackbox::serve {
 namespace {
 
-// An application may take as long as this for a frame.
+// An application may take this long for a frame.
 constexpr std::chrono::minutes kSilence{5};
 constexpr std::size_t kUnattendedTypesMax = 64;
 constexpr const char* kNoApplication = "a stream for its type to be opened";

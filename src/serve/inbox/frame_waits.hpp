@@ -14,19 +14,19 @@
 
 namespace ackbox::serve {
 
-/// What the frames of the inbox wait for, as of one moment.
+/// What the frames of the inbox wait for, at one moment.
 struct FrameWaits {
   /// An entry of `inbox.deliver` or `inbox.pull`.
   struct Entry {
     /// `push` or `pull`.
     std::string_view way = {};
     std::string types = {};
-    /// A frame waits for an application that does not take it, or for a stream that nobody has opened.
+    /// Frames wait for an application that does not take them, or for a stream that is not open.
     bool isAway = false;
-    /// Of `push`, while its application takes none: what all of its frames wait for.
+    /// For `push`, while its application takes no frames: what all of the entry's frames wait for.
     std::string waitsFor = {};
   };
-  /// What an open stream takes.
+  /// The frames that an open stream takes.
   struct Stream {
     std::string types = {};
     std::string sessions = {};
@@ -34,22 +34,22 @@ struct FrameWaits {
   /// Source and id of a frame.
   using Name = std::pair<std::string, std::string>;
   struct Wait {
-    /// To be read behind "waits for".
+    /// What the frame waits for, to follow "waits for".
     std::string what = {};
-    /// For an application that is not there.
+    /// The frame waits for an application that is not there.
     bool isUnattended = false;
   };
 
-  /// Those that an application did not take, and what each waits for.
+  /// The frames that an application did not take, and what each waits for.
   std::map<Name, Wait> frames = {};
-  /// Those that one works on: which, and since when, to be read behind "in hand of".
+  /// The frames that an application works on: which application, and since when, to follow "in hand of".
   std::map<Name, std::string> holders = {};
-  /// In the order in which a type is looked for.
+  /// In the order in which they are tried for a type.
   std::vector<Entry> entries = {};
   std::vector<Stream> streams = {};
   std::vector<SilentConsumer> silent = {};
 
-  /// Says of a frame what is known better than from the file.
+  /// Adds to the frame what this object knows beyond the file.
   void complete(InboxInfo& frame) const {
     if (frame.state != InboxState::waiting && frame.state != InboxState::unattended &&
         frame.state != InboxState::running) {
@@ -65,7 +65,7 @@ struct FrameWaits {
     }
   }
 
-  /// Empty: it is not in hand, or it is not known of which application.
+  /// Empty if the frame is not in hand, or its application is not known.
   [[nodiscard]] std::string_view holderOf(const InboxInfo& frame) const {
     const auto found = holders.find({frame.source, frame.messageId});
     return frame.state != InboxState::running || found == holders.end() ? std::string_view() : found->second;

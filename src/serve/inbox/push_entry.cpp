@@ -8,12 +8,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Some bad frames are not an application that refuses everything.
+// A few bad frames do not mean that the application refuses everything.
 constexpr std::size_t kRefusalsUntilAway = 4;
 constexpr milliseconds kFirstPause{500};
 constexpr milliseconds kLongestPause{30'000};
 constexpr std::size_t kRememberedMax = 4'096;
-// A frame that was refused is pushed again well within this, unless it has ended otherwise.
+// A refused frame is pushed again well within this time, unless it has ended otherwise.
 constexpr std::chrono::minutes kWaitForgotten{2};
 
 milliseconds growing(unsigned times, milliseconds longest) {
@@ -28,7 +28,7 @@ struct PushEntry::Probing {
 };
 
 constexpr PushEntry::Probing PushEntry::kUnreachedProbing{kLongestPause, 1};
-// An application that answers may take the next frame: it may be another sender's.
+// An application that answers may take the next frame, which may come from another sender.
 constexpr PushEntry::Probing PushEntry::kRefusedProbing{milliseconds(5'000), kRefusalsUntilAway};
 
 PushEntry::Decision PushEntry::answered(const Name& frame, PushVerdict verdict, SteadyTime now) {
@@ -91,7 +91,7 @@ PushEntry::Decision PushEntry::ended(const Name& frame, HandlerResult result, bo
     if (now - refusedAt_ >= kWaitForgotten) {
       forgetWaits();
     }
-    // It is not back while frames wait for it that it has refused: it may not be what was configured.
+    // The application is not back while frames that it refused still wait: it may not be the configured one.
     decision.isBack = awaySince_.has_value() && waiting_ == 0;
   } else if (probeAt_) {
     goAway(kRefusedProbing, now);
@@ -128,7 +128,7 @@ void PushEntry::noteWait(Refused& known, const std::string& cause, SteadyTime no
   }
 }
 
-// The answers to what was under way before count once.
+// Answers to pushes that were under way at the same time count once.
 void PushEntry::goAway(const Probing& probing, SteadyTime now) {
   if (!probeAt_ || now >= *probeAt_) {
     probeAt_ = now + growing(probes_++, probing.longest);

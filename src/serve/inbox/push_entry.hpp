@@ -17,14 +17,14 @@
 
 namespace ackbox::serve {
 
-/// What one entry of `inbox.deliver` knows of its application: whether it takes frames, and whether a refusal is about
-/// the frame or about the application.
+/// Tracks the application of one entry of `inbox.deliver`: whether it takes frames, and whether a refusal is the fault
+/// of the frame or of the application.
 ///
-/// A frame is refused for its own fault if it was refused before, and the application has taken another one since. So
-/// one bad frame stops no others, and an application that refuses everything, as one that is deployed wrongly does,
-/// costs no frame a run. Refusals of several frames in a row, or an application that cannot be reached, make it away:
-/// then frames are pushed at growing intervals, other ones each time, until one is taken: one at a time while it cannot
-/// be reached, four while it answers and refuses them.
+/// A refusal is the frame's fault if the frame was refused before and the application has taken another frame since.
+/// One bad frame therefore stops no others, and an application that refuses everything, such as a broken deployment,
+/// costs no frame a run. An application is away after refusals of several frames in a row, or when it cannot be
+/// reached. Frames are then pushed at growing intervals, different ones each time, until one is taken: one at a time
+/// while it cannot be reached, four while it answers and refuses them.
 ///
 /// Pure; time is passed in. Thread-safety: none.
 class PushEntry {
@@ -33,47 +33,47 @@ public:
   using Name = std::pair<std::string, std::string>;
 
   struct Decision {
-    /// Set: the frame's run ends with it. Otherwise it is given back.
+    /// If set, the frame's run ends with this result. Otherwise the frame is given back.
     std::optional<HandlerResult> result = {};
-    /// When it is given back: not to be pushed again before.
+    /// If the frame is given back: how long it is not pushed again.
     std::chrono::milliseconds pause{0};
-    /// The application does not take frames from here on, or does again.
+    /// The application has stopped taking frames, or takes them again.
     bool hasGone = false;
     bool isBack = false;
   };
 
-  /// The answer to a push of this frame.
+  /// Evaluates the answer to a push of this frame.
   [[nodiscard]] Decision answered(const Name& frame, PushVerdict verdict, SteadyTime now);
-  /// It could not be pushed, for a cause that is not the application's.
+  /// Records that the frame could not be pushed for a reason other than the application.
   [[nodiscard]] Decision notAsked(const Name& frame, const std::string& cause, std::chrono::milliseconds pause,
                                   SteadyTime now);
 
-  /// To be called once it was reported that the application `isBack`.
+  /// Must be called after it was reported that the application `isBack`.
   void noteBack();
 
-  /// How many frames may be under way; nothing: as many as there are places.
+  /// How many frames may be under way; nothing if only the places limit them.
   [[nodiscard]] std::optional<std::size_t> room(SteadyTime now) const;
-  /// When `room` is more again by time alone.
+  /// When `room` grows next without further answers.
   [[nodiscard]] std::optional<SteadyTime> nextProbe() const { return probeAt_; }
 
-  /// Absent: it takes what it gets.
+  /// Nothing while the application takes frames.
   [[nodiscard]] std::optional<SteadyTime> awaySince() const { return awaySince_; }
-  /// What it did last instead of taking a frame.
+  /// The application's last response other than taking a frame.
   [[nodiscard]] const std::string& cause() const { return cause_; }
-  /// Frames that it did not take since it went away.
+  /// The number of frames that it did not take since it is away.
   [[nodiscard]] std::size_t waited() const { return waited_; }
-  /// The frames that were given back and have not ended since, as far as it is known, and why.
+  /// Visits the frames that were given back and are not known to have ended since, with the cause.
   void forEachWait(const std::function<void(const Name& frame, const std::string& cause)>& visit) const;
 
 private:
-  /// How frames are pushed to an application that is away: at which intervals at most, and how many at once.
+  /// How frames are pushed to an application that is away: the longest interval, and how many at once.
   struct Probing;
   static const Probing kUnreachedProbing;
   static const Probing kRefusedProbing;
 
   struct Refused {
     std::uint64_t takenBefore = 0;
-    // Uncharged ones.
+    // Uncharged refusals.
     unsigned times = 0;
     bool waits = false;
     std::string cause;
@@ -88,10 +88,10 @@ private:
   void forgetWaits();
 
   std::map<Name, Refused> refused_;
-  // In the order in which they were refused first.
+  // In the order of their first refusal.
   std::deque<Name> order_;
   std::uint64_t taken_ = 0;
-  // Different ones, without a frame taken in between; no more than are needed.
+  // Distinct frames refused without a frame taken in between; no more than needed for the limit.
   std::set<Name> inRow_;
   unsigned probes_ = 0;
   std::optional<SteadyTime> probeAt_;

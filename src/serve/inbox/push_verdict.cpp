@@ -29,12 +29,12 @@ std::optional<milliseconds> retryAfter(const HttpAnswer& answer, WallTime now) {
   return protocol::parseRetryAfter(answer.retryAfter, now, kRetryAfterMost);
 }
 
-/// The body as the result, if it is said to be JSON: what is not, is reported where each result is judged.
+/// The body as the result, if its type is JSON. Invalid JSON is reported where all results are checked.
 std::string resultOf(const HttpAnswer& answer) {
   return protocol::isJsonMediaType(answer.contentType) ? answer.body : std::string();
 }
 
-/// "answers 404", and what it says.
+/// "answers 404", followed by the answer's text.
 std::string causeOf(const HttpAnswer& answer) {
   const std::string said = protocol::textOfAnswer(answer.contentType, answer.body);
   return "answers " + std::to_string(answer.status) + (said.empty() ? "" : ": " + said);
@@ -44,14 +44,14 @@ std::string causeOf(const HttpAnswer& answer) {
 
 PushVerdict judgePush(const HttpAnswer& answer, WallTime now) {
   if (answer.end == HttpEnd::connectionLost || (answer.end == HttpEnd::unavailable && answer.isAtPeer)) {
-    // It may be this frame that the application does not survive.
+    // The application may have crashed because of this frame.
     return failed(HandlerResult::notNow("the application did not answer: " + answer.error));
   }
   if (answer.end != HttpEnd::answered) {
     return {.kind = PushVerdict::Kind::unreached, .cause = "cannot be reached: " + answer.error};
   }
   if (answer.status == 202) {
-    // Nobody would say when it is done.
+    // No later message would report that the frame is done.
     return failed(HandlerResult::notNow("the application answers 202: it must answer 200 once the frame is worked on"));
   }
   if (answer.status >= 200 && answer.status < 300) {
@@ -61,7 +61,7 @@ PushVerdict judgePush(const HttpAnswer& answer, WallTime now) {
   switch (answer.status) {
     case 422:
       return judged(HandlerResult::reject("the application " + cause));
-    // These are about the request, which is the frame's.
+    // These statuses are about the request, which means the frame.
     case 400:
     case 413:
     case 415:
@@ -76,7 +76,7 @@ PushVerdict judgePush(const HttpAnswer& answer, WallTime now) {
   if (answer.status >= 500) {
     return failed(HandlerResult::notNow("the application " + cause, retryAfter(answer, now)));
   }
-  // Such as 404: a wrong address, a route that is not deployed yet, or a frame that is for none.
+  // Such as 404: a wrong address, a route that is not deployed yet, or a frame without a recipient.
   return {.kind = PushVerdict::Kind::refused, .cause = std::move(cause)};
 }
 

@@ -9,26 +9,26 @@
 
 namespace ackbox::serve {
 
-/// What an application's answer, or its absence, means for the frame that was pushed to it.
+/// The meaning of an application's answer, or of its absence, for the pushed frame.
 struct PushVerdict {
   enum class Kind : std::uint8_t {
-    /// The application decided about this frame: it has taken or rejected it.
+    /// The application decided about this frame: it took or rejected it.
     judged,
-    /// A failure that is charged to the frame, and says little of the application.
+    /// A failure that is charged to the frame, and says little about the application.
     failed,
-    /// A refusal that may be about the frame or about the application, see `PushEntry`.
+    /// A refusal that may concern the frame or the application, see `PushEntry`.
     refused,
-    /// The application is not there.
+    /// The application cannot be reached.
     unreached,
   };
   Kind kind = Kind::unreached;
-  /// Of `judged` and `failed`: the run ends with it.
+  /// For `judged` and `failed`: the result that ends the run.
   std::optional<HandlerResult> result = {};
-  /// Why, to be read behind "the application": "answers 404: no such route".
+  /// The cause, to follow "the application": "answers 404: no such route".
   std::string cause = {};
 };
 
-/// `now` is for a `Retry-After` that is a date.
+/// `now` is used for a `Retry-After` that is a date.
 [[nodiscard]] PushVerdict judgePush(const transport::HttpAnswer& answer, WallTime now);
 
 }  // namespace ackbox::serve

@@ -32,8 +32,8 @@ std::shared_ptr<const HttpSenderOptions> clientOptions(HttpSenderOptions&& optio
   return std::make_shared<const HttpSenderOptions>(std::move(options));
 }
 
-/// What the application knows a request by: the frame's id, or one of our making, the same at each repetition. A peer
-/// may give any text as an id, and many a text is changed on its way in a header, or is not allowed in one.
+/// The id by which the application recognises a request: the frame's id, or a digest that is the same at each
+/// repetition. A peer may use any text as an id, but a header cannot carry every text unchanged.
 std::string webhookIdOf(const InboundFrame& frame) {
   if (protocol::isVisibleAscii(frame.id, protocol::kIdBytesMax)) {
     return frame.id;
@@ -41,22 +41,22 @@ std::string webhookIdOf(const InboundFrame& frame) {
   return "sha256-" + hexOf(Tokens::digestOf(frame.source + '\n' + frame.id));
 }
 
-// The only one of each entry.
+// The number of each entry's single wish.
 constexpr std::uint64_t kWish = 1;
-// More than a pool has places.
+// More than the places of any pool.
 constexpr std::size_t kAsManyAsFit = 4'096;
-// Before secrets that cannot sign are looked at again.
+// The pause before secrets that cannot sign are checked again.
 constexpr std::chrono::seconds kUnsignedPause{30};
 
 }  // namespace
 
-/// A rule, ready to be used. What changes is owned by the executor.
+/// A rule with the objects to apply it. The executor owns the members that change.
 struct Pusher::Target {
   DeliveryRule rule;
   transport::Url url;
   // Null for plain HTTP.
   std::shared_ptr<transport::TlsContext> tls;
-  // Null: nothing is signed.
+  // Null if nothing is signed.
   std::unique_ptr<protocol::KeyCache> keys;
   std::shared_ptr<DeferredDemand> demand = std::make_shared<DeferredDemand>();
   PushEntry entry;
@@ -80,7 +80,7 @@ public:
 
   void start() {
     if (pusher_.onIdle_ || !frame_.progress()) {
-      // Draining, or not wanted any more.
+      // The pusher drains, or the frame is not wanted any more.
       frame_.giveBack();
       end();
       return;
@@ -123,7 +123,7 @@ private:
 
   void onAnswer(const transport::HttpAnswer& answer) {
     if (answer.end == transport::HttpEnd::cancelled) {
-      // By `close`: what is left is given up.
+      // Cancelled by `close`: the frame is dropped.
       pusher_.requestEnded();
       return;
     }
@@ -210,7 +210,7 @@ bool Pusher::takes(std::string_view type) const {
 void Pusher::push(DeferredFrame frame) {
   const std::shared_ptr<Target> target = find(frame.frame().type);
   if (!target) {
-    // It was deferred under another configuration.
+    // The frame was deferred under another configuration.
     frame.finish(HandlerResult::notNow("no application takes frames of this type", std::chrono::minutes(1)));
     return;
   }

@@ -24,38 +24,38 @@ class HttpPoster;
 
 namespace ackbox::serve {
 
-/// Posts deferred frames to the application, as CloudEvents in structured mode, and ends each by the answer, as the
-/// entry's `PushEntry` decides. What an application does not take is given back, holds no place and is charged nothing.
+/// Posts deferred frames to the application, as CloudEvents in structured mode, and ends each as the entry's
+/// `PushEntry` decides from the answer. A frame that is not taken is given back: it holds no place and is not charged.
 ///
-/// Thread-safety: all members may be called from any thread, except where it is said.
+/// Thread-safety: all members may be called from any thread, except where stated.
 class Pusher : public std::enable_shared_from_this<Pusher> {
 public:
-  /// `executor` runs one thing at a time. Of `options` it uses what is the client's. `client` null: one of its own.
-  /// Throws `Error` with `invalidOption`: an invalid URL, or secrets that cannot sign.
+  /// `executor` must be serial. Uses those fields of `options` that configure the client. Creates a client if `client`
+  /// is null. Throws `Error` with `invalidOption` for an invalid URL, or secrets that cannot sign.
   Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules,
          const HttpSenderOptions& options, LogSink log, std::shared_ptr<transport::HttpPoster> client = {});
   ~Pusher();
 
-  /// Whether a rule fits.
+  /// Whether a rule fits the type.
   [[nodiscard]] bool takes(std::string_view type) const;
 
-  /// Pushes it once. One that no rule fits is not for now.
+  /// Pushes the frame once. Puts off a frame that no rule fits.
   void push(DeferredFrame frame);
 
-  /// What the application of a rule, by its place in the constructor's list, wants at present.
+  /// The current demand of a rule's application; `rule` is its index in the constructor's list.
   [[nodiscard]] std::shared_ptr<DeferredDemand> demand(std::size_t rule) const;
 
   /// Adds the frames that wait for an application. On the executor only.
   void addWaits(FrameWaits& waits) const;
 
-  /// Adds the applications, in the order in which rules are looked for. On the executor only.
+  /// Adds the applications, in the order in which rules are tried. On the executor only.
   void addApplications(std::vector<Application>& applications) const;
 
-  /// Begins no more requests, and waits for those under way, for `time` at most. Call it before the end of the
+  /// Begins no more requests, and waits for those under way for at most `time`. Must be called before the end of the
   /// `InboundHandler`, and not on the executor.
   void drain(std::chrono::milliseconds time);
 
-  /// Gives up what is left. Call it after the end of the `InboundHandler`, which then charges nothing for it.
+  /// Drops the remaining frames. Must be called after the end of the `InboundHandler`, which then does not charge them.
   void close();
 
 private:
@@ -64,7 +64,7 @@ private:
 
   [[nodiscard]] std::shared_ptr<Target> find(std::string_view type) const;
   void requestEnded();
-  /// What its entry wants now.
+  /// Updates the demand of the target's application.
   void show(const std::shared_ptr<Target>& target);
   void reportGone(const Target& target, const std::string& type) const;
   void reportBack(Target& target) const;
@@ -79,7 +79,7 @@ private:
   // Owned by the executor.
   std::unordered_set<std::shared_ptr<Push>> pushes_;
   std::size_t requests_ = 0;
-  // While it drains: called when no request is under way.
+  // While draining: called when no request is under way.
   std::function<void()> onIdle_;
   bool closed_ = false;
 };

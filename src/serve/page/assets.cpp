@@ -7,8 +7,8 @@
 
 #include "base/hex.hpp"
 
-// The build compresses each file and names its folder; GCC 12 has no #embed. A section of constants, aligned to
-// nothing.
+// The build compresses each file and defines the folder's name; GCC 12 has no #embed. A read-only section without
+// alignment.
 #define ACKBOX_EMBED(symbol, file)                                                                          \
   __asm__(".pushsection .rodata\n.global " #symbol "\n" #symbol ":\n.incbin \"" ACKBOX_PAGE_ASSETS "/" file \
           "\"\n"                                                                                            \

@@ -5,12 +5,12 @@
 
 namespace ackbox::serve::page {
 
-/// A file that belongs to the page and is built into the program.
+/// A file of the page that is compiled into the program.
 struct Asset {
   /// Compressed with gzip.
   std::string_view bytes;
   std::string_view contentType;
-  /// `page.3f2a….css`: it changes with the content, so that a browser may keep it for ever.
+  /// `page.3f2a….css`: changes with the content, so that a browser may cache it for ever.
   std::string name;
 };
 

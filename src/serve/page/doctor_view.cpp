@@ -7,7 +7,7 @@
 namespace ackbox::serve::page {
 namespace {
 
-/// As a label.
+/// The label of a finding's subject.
 std::string titleOf(std::string about) {
   if (about == "sqlite") {
     return "SQLite";

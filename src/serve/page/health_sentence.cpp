@@ -13,7 +13,7 @@
 namespace ackbox::serve::page {
 namespace {
 
-// Beyond it something keeps messages from going, though no peer is known to be down.
+// A longer wait is suspicious even if no peer is known to be down.
 constexpr std::chrono::minutes kLongWait{15};
 constexpr std::size_t kCauseBytes = 120;
 
@@ -21,7 +21,7 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return grouped(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-/// ` for 2 d`; empty: the file does not say.
+/// ` for 2 d`; empty if the file has no such instant.
 std::string duration(WallTime since, WallTime now) {
   return since == WallTime{} || since >= now ? std::string() : " for " + records::durationText(now - since);
 }
@@ -35,7 +35,7 @@ std::string waitText(std::uint64_t pending, std::string_view cause) {
   return count + (pending > 1 ? " wait for " : " waits for ") + std::string(cause);
 }
 
-/// ` (HTTP 401: …)`, in a sentence's length; empty: the file does not say.
+/// ` (HTTP 401: …)`, shortened for a sentence; empty if the file has no cause.
 std::string causeOf(const PeerStatus& peer) {
   return peer.lastError.empty() ? std::string() : " (" + records::shortened(peer.lastError, kCauseBytes) + ")";
 }
@@ -75,7 +75,7 @@ HealthSentence sentenceOfBlocked(BoundedCount blocked, std::uint64_t failed) {
           "sessions"};
 }
 
-/// Of what makes no progress for want of an application; nothing: all have one.
+/// The sentence about frames and peers without an application; nothing if all have one.
 std::optional<HealthSentence> sentenceOfUnattended(const std::vector<records::PeerFigures>& peers,
                                                    const Reception& reception, WallTime now) {
   if (reception.unattended.frames != 0) {
@@ -99,7 +99,7 @@ std::optional<HealthSentence> sentenceOfUnattended(const std::vector<records::Pe
   return std::nullopt;
 }
 
-/// Of frames that have an application.
+/// The sentence about frames that have an application.
 std::string receivedText(const Stats& stats, std::uint64_t inHand) {
   const std::uint64_t busy = std::min(inHand, stats.inbox);
   const std::uint64_t waiting = stats.inbox - busy;

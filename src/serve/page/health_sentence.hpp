@@ -12,35 +12,34 @@
 
 namespace ackbox::serve::page {
 
-/// How an outbox is, in one sentence.
+/// The state of an outbox, in one sentence.
 struct HealthSentence {
-  /// `ok`, `warning`, `problem`: the colour.
+  /// `ok`, `warning` or `problem`: selects the colour.
   std::string_view level = "ok";
   std::string text = {};
-  /// The view that says more; empty: none.
+  /// The view with details; empty if there is no such view.
   std::string_view view = {};
 };
 
-/// A count that ends where looking further would take long.
+/// A count that stops where counting further would take long.
 struct BoundedCount {
   std::uint64_t count = 0;
   /// There may be more.
   bool isCut = false;
 };
 
-/// What is known of received frames that wait.
+/// What is known about waiting received frames.
 struct Reception {
   UnattendedFrames unattended = {};
   std::vector<SilentConsumer> silent = {};
-  /// Types of `inbox.pull` some of whose frames no open stream takes, be it for their sessions.
+  /// Types of `inbox.pull` with frames that no open stream takes, if only because of their sessions.
   std::vector<std::string> unwantedTypes = {};
   /// Frames that applications have in hand.
   std::uint64_t inHand = 0;
 };
 
-/// What matters most comes first: messages for a peer that takes none, then sessions that stand still, frames without
-/// an application, here and at peers, applications that settle nothing, dead letters, what is held by hand, and what
-/// waits for long.
+/// Reports the most important problem first: messages for a peer that takes none, then blocked sessions, frames without
+/// an application, here and at peers, applications that settle nothing, dead letters, manual holds, and long waits.
 [[nodiscard]] HealthSentence healthOf(const Stats& stats, const std::vector<records::PeerFigures>& peers,
                                       BoundedCount blockedSessions, const Reception& reception, WallTime now);
 

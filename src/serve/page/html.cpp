@@ -6,7 +6,7 @@
 namespace ackbox::serve::page {
 namespace {
 
-// What `visible` escapes, and a person may see as it is.
+// Characters that `visible` escapes but that are shown unchanged.
 bool isLayout(char letter) {
   return letter == '\n' || letter == '\t';
 }

@@ -7,7 +7,7 @@
 
 namespace ackbox::serve::page {
 
-/// Markup that stands in the source: nothing that was read or received can become one.
+/// Markup from a literal in the source: text that was read or received cannot become markup.
 class Markup {
 public:
   template <std::size_t Size>
@@ -20,11 +20,11 @@ private:
   std::string_view text_;
 };
 
-/// `text` for the content of an element and for the value of a quoted attribute. Control characters, marks of direction
-/// and bytes that are no UTF-8 are shown as `visible` shows them, but for tabs and line breaks.
+/// `text` escaped for the content of an element and for the value of a quoted attribute. Control characters, direction
+/// marks and bytes that are not UTF-8 are shown as by `visible`, except for tabs and line breaks.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// HTML that is being written. What is not a literal is escaped, always by `escaped`.
+/// HTML under construction. Everything but literals is escaped, always by `escaped`.
 class Html {
 public:
   Html& raw(Markup markup) {
@@ -35,7 +35,7 @@ public:
     html_ += escaped(text);
     return *this;
   }
-  /// With separators: `40,000`.
+  /// Adds the number with separators: `40,000`.
   Html& number(std::uint64_t number);
   Html& add(const Html& html) {
     html_ += html.html_;
@@ -51,7 +51,7 @@ private:
 /// `40,000`.
 [[nodiscard]] std::string grouped(std::uint64_t number);
 
-/// One segment or value of a URL, with all but letters, digits and `-_.~` percent-encoded.
+/// A segment or value of a URL, with all characters but letters, digits and `-_.~` percent-encoded.
 [[nodiscard]] std::string urlEncoded(std::string_view text);
 
 }  // namespace ackbox::serve::page

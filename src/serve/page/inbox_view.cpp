@@ -7,7 +7,7 @@
 namespace ackbox::serve::page {
 namespace {
 
-/// What a frame waits for, or whose it is; otherwise what went wrong last.
+/// What the frame waits for, or the application that has it; otherwise its last error.
 std::string standingOf(const InboxInfo& frame, const FrameWaits& waits) {
   const std::string_view holder = waits.holderOf(frame);
   return !frame.waitsFor.empty() ? "waits for " + frame.waitsFor
@@ -15,7 +15,7 @@ std::string standingOf(const InboxInfo& frame, const FrameWaits& waits) {
                                  : frame.lastError;
 }
 
-/// Of a frame that no application has in hand.
+/// The actions for a frame that no application has in hand.
 Html actionsFor(const View& view, const InboxInfo& frame) {
   if (frame.state == InboxState::running) {
     return {};

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kDataShown = std::size_t{64} * 1024;
 
-/// The same once more.
+/// The line that enqueues the same message again.
 std::string lineOf(const MessageInfo& message, const Frame& frame) {
   json::Line line;
   line.add("peer", message.peer).add("session", message.session).add("type", message.type);
@@ -33,7 +33,7 @@ Html facts(const View& view, const MessageInfo& message, const std::optional<Fra
   addFacts(html, message, view.now, [&](std::string_view name, const Html& value) {
     return name == "peer"      ? link(view, ofPeer, message.peer)
            : name == "session" ? link(view, ofPeer + "&session=" + urlEncoded(message.session), message.session)
-           // These stand in the title.
+           // The title shows these.
            : name == "message_id" || name == "state" ? Html()
                                                      : value;
   });

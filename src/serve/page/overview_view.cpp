@@ -11,7 +11,7 @@
 namespace ackbox::serve::page {
 namespace {
 
-/// A figure that the script keeps up to date: `name` is its member in `/v1/stats`.
+/// A figure that the script updates: `name` is its member in `/v1/stats`.
 Html figure(const View& view, Markup label, Markup name, std::uint64_t count, const std::string& target) {
   Html html;
   html.raw("<a class=\"figure\"").raw(count == 0 ? Markup(" data-zero") : Markup("")).raw(" href=\"").text(view.root);
@@ -39,7 +39,7 @@ Html oldest(const View& view, const Stats& stats) {
   return html.raw("</time></p></section>\n");
 }
 
-/// What to do with an outbox that was never used.
+/// Instructions for an outbox that was never used.
 Html firstSteps(const View& view, const std::vector<records::PeerFigures>& peers) {
   Html html;
   if (peers.empty()) {

@@ -46,7 +46,7 @@ Html navigation(const View& view, std::string_view current) {
   return html.raw("</ul></nav>");
 }
 
-/// As one word, in single quotes.
+/// `text` as one shell word, in single quotes.
 std::string quotedForShell(std::string_view text) {
   std::string quoted = "'";
   for (const char letter : text) {
@@ -148,7 +148,7 @@ Html link(const View& view, const std::string& target, std::string_view text) {
 }
 
 Html messageLink(const View& view, std::string_view messageId) {
-  // Of ids that ackbox makes.
+  // The length of ids that ackbox generates.
   constexpr std::size_t kMadeLength = 36;
   Html html;
   html.raw("<a class=\"id").raw(messageId.size() <= kMadeLength ? Markup(" made") : Markup("")).raw("\" href=\"");

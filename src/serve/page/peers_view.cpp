@@ -23,7 +23,7 @@ Html actionsFor(const View& view, const records::PeerFigures& peer) {
   return html.add(action(view, "Pause", target + ":pause"));
 }
 
-/// Since when it is so, and when it is asked again.
+/// When the state began, and when the next probe is sent.
 Html circuitInstants(const View& view, const PeerStatus& peer) {
   Html html;
   if (peer.since != WallTime{}) {

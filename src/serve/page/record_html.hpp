@@ -12,14 +12,14 @@
 
 namespace ackbox::serve::page {
 
-/// A field's value, or a dash.
+/// A field's value, or a dash if it has no value.
 [[nodiscard]] Html valueHtml(const records::Value& value, records::Form form, WallTime now);
 
-/// Adds a name and a value to a list of them, `dl`.
+/// Adds a name and a value to a `dl` list.
 void addFact(Html& html, std::string_view label, const Html& value);
 
-/// Adds the fields that have a label and a value. `adapt(name, value)` returns what stands for the value; nothing: the
-/// field is left out.
+/// Adds the fields that have a label and a value. `adapt(name, value)` returns the HTML for the value; if that is
+/// empty, the field is left out.
 template <typename Record, typename Adapt>
 void addFacts(Html& html, const Record& record, WallTime now, const Adapt& adapt) {
   for (const records::Field<Record>& field : records::fields<Record>()) {
@@ -30,7 +30,7 @@ void addFacts(Html& html, const Record& record, WallTime now, const Adapt& adapt
   }
 }
 
-/// A row for each record, with a column for each field that has a label.
+/// A table with a row for each record and a column for each field that has a label.
 template <typename Record>
 [[nodiscard]] Html tableOf(std::string_view caption, const std::vector<Record>& items, WallTime now) {
   std::vector<std::string> heads;

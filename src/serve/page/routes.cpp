@@ -28,7 +28,7 @@ constexpr std::size_t kSideRows = 20;
 constexpr std::size_t kLoginBytesMax = 4096;
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
 
-/// Keeps what a view is made with while it waits for the file.
+/// The parameters of a view while it waits for the file.
 struct Asked {
   View view;
   std::string_view title;
@@ -43,7 +43,7 @@ Asked asked(const Request& request, std::string_view title, std::string_view cur
   return {view, title, current};
 }
 
-/// Answers with what `work` makes of the file; nothing: 404.
+/// Answers with the HTML that `work` makes from the file; with 404 if it returns nothing.
 void show(Service& service, Asked made, Respond&& respond, std::function<std::optional<Html>(const View&)> work) {
   service.workers().answer(
       [made, work = std::move(work)]() mutable {
@@ -64,7 +64,7 @@ std::int64_t takeAfter(Query& query) {
       query.count("after", static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())).value_or(0));
 }
 
-/// Of a form: empty is not chosen.
+/// A filter from a form: an empty value means no filter.
 std::optional<std::string> chosen(Query& query, std::string_view name) {
   std::optional<std::string> value = query.text(name);
   return value && value->empty() ? std::nullopt : value;
@@ -103,7 +103,7 @@ void showDeadLetters(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(request, "Dead letters", "dead-letters"), std::move(respond), [&service](const View& view) {
     const std::vector<MessageInfo> newest = service.reader().newestDeadLetters(kDeadLettersLooked);
-    // Where all were looked at, they are their own number: the file's may be of another moment.
+    // If all dead letters were read, their count is exact: the file's count may be from another moment.
     const std::uint64_t failed =
         newest.size() < kDeadLettersLooked ? newest.size() : service.manager().getStats().failed;
     return std::optional(deadLettersView(view, {groupsOf(newest), newest.size(), failed}));
@@ -202,7 +202,7 @@ Response seeOther(const std::string& location) {
   return response;
 }
 
-/// Only to a view of this server: a relative address without a scheme, a host or a way out.
+/// Permits only views of this server: a relative address without a scheme, a host or `..`.
 std::string safeNext(const std::string& next) {
   constexpr std::string_view kAllowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~%=&?/.";
   const bool isSafe = next.size() <= 1000 && next.find_first_not_of(kAllowed) == std::string::npos &&
@@ -230,7 +230,7 @@ void logIn(Service& service, Request&& request, Respond&& respond) {
   const Tokens::Digest digest = Tokens::digestOf(token);
   const std::optional<Caller> caller = request.tokens->find(digest);
   if (!caller || !caller->roles.has(Role::read)) {
-    // A right token is let in whatever others have tried: nobody can keep people out by wrong ones.
+    // A right token is admitted whatever failed before: wrong tokens cannot lock out a caller.
     const bool isRare = request.logins->mayFail();
     const std::string_view problem = !isRare  ? "Too many logins have failed; try again in a second."
                                      : caller ? "This token does not have the role read, which the page needs."
@@ -265,7 +265,7 @@ void logOut(Service& service, Request&& request, Respond&& respond) {
 constexpr Roles kReader{Role::read};
 constexpr Roles kAnybody{};
 
-/// A problem as a document: a person asked.
+/// A problem as a document, because a person sent the request.
 Response noticeOf(const Asked& made, Response problem) {
   const nlohmann::json said = nlohmann::json::parse(problem.body, nullptr, false);
   const auto member = [&](const char* name) {
@@ -278,7 +278,7 @@ Response noticeOf(const Asked& made, Response problem) {
   return problem;
 }
 
-/// `Run`, with its problems as documents.
+/// `Run`, with its problems shown as documents.
 template <void (*Run)(Service&, Request&&, Respond&&)>
 void runView(Service& service, Request&& request, Respond&& respond) {
   const Respond inHtml = [made = asked(request, "Not shown", "none", request.path.empty() ? "./" : "../"),

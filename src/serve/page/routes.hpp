@@ -6,8 +6,8 @@
 
 namespace ackbox::serve::page {
 
-/// The views of the page, what belongs to them, and the login. They are for people, and not described by
-/// proto/serve.openapi.json.
+/// The views of the page, their assets, and the login. They are for people; proto/serve.openapi.json does not describe
+/// them.
 [[nodiscard]] std::span<const Operation> routes();
 
 }  // namespace ackbox::serve::page

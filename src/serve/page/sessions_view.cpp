@@ -35,7 +35,7 @@ std::string_view stateOf(const View& view, const SessionStats& session) {
                                                       : "waiting";
 }
 
-/// What can be done in its state.
+/// The actions that are possible in the session's state.
 Html sessionActions(const View& view, const SessionStats& session) {
   const std::string target = targetOf(session.peer, session.session);
   Html html;
@@ -46,7 +46,7 @@ Html sessionActions(const View& view, const SessionStats& session) {
                                    : action(view, "Pause", target + ":pause"));
 }
 
-/// Since when it is held, or when it goes on.
+/// Since when the session is held, or when it continues.
 Html instantsOf(const View& view, const SessionStats& session) {
   if (const std::optional<WallTime> held = session.pausedAt ? session.pausedAt : session.blockedAt) {
     return Html().raw("since ").add(ago(view.now, held));

@@ -20,7 +20,7 @@
 
 namespace ackbox::serve::page {
 
-// The views: what was read, as HTML. None of them reads anything itself.
+// The views: each renders data as HTML, and reads nothing itself.
 
 struct Overview {
   Stats stats = {};
@@ -32,7 +32,7 @@ struct Overview {
 };
 [[nodiscard]] Html overviewView(const View& view, const Overview& overview);
 
-/// Those that are not up come first, then by name.
+/// Sorts by name, with the peers that are not up before all others.
 void sortByNeed(std::vector<records::PeerFigures>& peers);
 
 [[nodiscard]] Html peersView(const View& view, std::vector<records::PeerFigures> peers);
@@ -45,42 +45,42 @@ struct DeadLetterGroup {
   std::uint64_t count = 0;
   WallTime oldestAt = {};
   WallTime newestAt = {};
-  /// Of one of them.
+  /// The error and the id of one message of the group.
   std::string lastError = {};
   std::string messageId = {};
 };
 
-/// The largest first.
+/// Groups the dead letters, the largest group first.
 [[nodiscard]] std::vector<DeadLetterGroup> groupsOf(const std::vector<MessageInfo>& deadLetters);
 
 struct DeadLetterOverview {
   std::vector<DeadLetterGroup> groups = {};
-  /// How many, the newest, are in the groups.
+  /// How many dead letters, the newest ones, are in the groups.
   std::uint64_t looked = 0;
-  /// All that there are.
+  /// The number of all dead letters.
   std::uint64_t failed = 0;
 };
 [[nodiscard]] Html deadLettersView(const View& view, const DeadLetterOverview& overview);
 
 struct MessageList {
   MessagePage page = {};
-  /// As in the address.
+  /// The filters, as in the address.
   std::string state = {};
   std::string peer = {};
   std::string session = {};
   bool isFirst = true;
   std::vector<std::string> peers = {};
-  /// It ends before it is full, because a page looks at so many messages only.
+  /// The page is not full, because a page reads a limited number of messages only.
   bool isShort = false;
 };
 [[nodiscard]] Html messagesView(const View& view, const MessageList& list);
 
-/// `frame` absent: the message went while it was looked at.
+/// `frame` is empty if the message was removed while the view was made.
 [[nodiscard]] Html messageView(const View& view, const Explanation& explanation, const std::optional<Frame>& frame);
 
 struct SessionList {
   SessionPage page = {};
-  /// At most so many as a page shows.
+  /// At most as many as a page shows.
   std::vector<BlockedSession> blocked = {};
   bool isBlockedCut = false;
   std::string peer = {};
@@ -105,10 +105,10 @@ struct Checkup {
 };
 [[nodiscard]] Html doctorView(const View& view, const Checkup& checkup);
 
-/// `next`: the view to go to. `problem` empty: nothing was tried yet.
+/// `next`: the view to open after the login. `problem` is empty before the first attempt.
 [[nodiscard]] Html loginView(const View& view, const std::string& next, std::string_view problem);
 
-/// What is shown in place of a view, such as for an unknown message.
+/// The content in place of a view, such as for an unknown message.
 [[nodiscard]] Html noticeView(const View& view, std::string_view title, std::string_view text);
 
 }  // namespace ackbox::serve::page

@@ -23,7 +23,7 @@ void appendAttribute(std::string& json, std::string_view name, std::string_view 
   attribute.close();
 }
 
-/// `appendItem(item)` for each, in a JSON list.
+/// Appends a JSON list, calling `appendItem(item)` for each item.
 template <typename Items, typename AppendItem>
 void appendList(std::string& json, const Items& items, const AppendItem& appendItem) {
   json.push_back('[');

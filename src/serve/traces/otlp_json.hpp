@@ -8,7 +8,7 @@
 
 namespace ackbox::serve {
 
-/// An export request as OTLP 1 has it in JSON (`ExportTraceServiceRequest`).
+/// An export request in the JSON encoding of OTLP 1 (`ExportTraceServiceRequest`).
 [[nodiscard]] std::string otlpJson(std::string_view serviceName, std::span<const RecordedSpan> spans);
 
 }  // namespace ackbox::serve

@@ -10,14 +10,14 @@
 
 namespace ackbox::serve {
 
-/// A step of a message as OpenTelemetry describes it.
+/// A step of a message as an OpenTelemetry span.
 struct RecordedSpan {
-  /// Numbers as in OTLP. Never renumber.
+  /// Numbers as in OTLP: never renumber.
   enum class Kind : std::uint8_t { client = 3, producer = 4, consumer = 5 };
 
   Kind kind = Kind::producer;
   std::string_view name = {};
-  /// 32 and 16 hexadecimal digits, as in a `traceparent`; an empty parent: it is the first of its trace.
+  /// 32 and 16 hexadecimal digits, as in a `traceparent`; `parentId` is empty for the first span of a trace.
   std::string traceId = {};
   std::string spanId = {};
   std::string parentId = {};

@@ -5,7 +5,7 @@
 
 namespace ackbox::serve {
 
-/// What became of the spans of this process.
+/// The outcomes of this process's spans.
 struct SpanCounts {
   std::atomic<std::uint64_t> exported = 0;
   std::atomic<std::uint64_t> dropped = 0;

@@ -23,7 +23,7 @@ std::shared_ptr<const HttpSenderOptions> exporterOptions(HttpSenderOptions optio
   return std::make_shared<const HttpSenderOptions>(std::move(options));
 }
 
-/// What OTLP says may be tried again; what is not in the table is refused for good.
+/// Whether OTLP permits a retry; all other statuses are final refusals.
 bool mayRetry(const transport::HttpAnswer& answer) {
   constexpr std::array kStatuses = {429, 502, 503, 504};
   return answer.end != transport::HttpEnd::answered || std::ranges::find(kStatuses, answer.status) != kStatuses.end();
@@ -60,7 +60,7 @@ void SpanExporter::add(RecordedSpan&& span) {
     queue_.push_back(std::move(span));
     waiting = queue_.size();
   }
-  // The first begins the pause in which a batch is gathered, a whole batch ends it.
+  // The first span starts the pause in which a batch is gathered; a full batch ends the pause.
   if (waiting == 1 || waiting == kBatchSpans) {
     boost::asio::post(executor_, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) {

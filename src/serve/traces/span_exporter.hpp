@@ -27,8 +27,8 @@ class TlsContext;
 
 namespace ackbox::serve {
 
-/// Posts spans to a collector, in batches, one request at a time. While the collector is away a limited number of spans
-/// waits; those that come then are dropped and counted. Nothing waits for it.
+/// Posts spans to a collector, in batches, one request at a time. While the collector is unreachable, a limited number
+/// of spans waits; further spans are dropped and counted. Never blocks a caller that adds a span.
 ///
 /// Thread-safety: all members may be called from any thread.
 class SpanExporter : public std::enable_shared_from_this<SpanExporter> {
@@ -36,22 +36,22 @@ public:
   static constexpr std::size_t kSpansMax = 8192;
   static constexpr std::size_t kBatchSpans = 512;
 
-  /// `executor` runs one thing at a time. `traces.url` is valid, of `options` it uses what is the client's.
+  /// `executor` must be serial. `traces.url` must be valid. Uses those fields of `options` that configure the client.
   SpanExporter(const boost::asio::any_io_executor& executor, const TracesConfig& traces,
                const HttpSenderOptions& options, LogSink log);
   ~SpanExporter();
 
-  /// Takes the span to be exported soon, or drops it.
+  /// Queues the span for export, or drops it.
   void add(RecordedSpan&& span) ACKBOX_EXCLUDES(mutex_);
 
-  /// Exports what is left, for `time` at most, and drops what is left then, and what comes later. Not to be called on
-  /// the executor. Idempotent.
+  /// Exports the remaining spans for at most `time`, then drops those that are left and all later ones. Must not be
+  /// called on the executor. Idempotent.
   void drain(std::chrono::milliseconds time) ACKBOX_EXCLUDES(mutex_);
 
   [[nodiscard]] std::shared_ptr<const SpanCounts> counts() const noexcept { return counts_; }
 
 private:
-  // On the executor.
+  // Called on the executor.
   void schedule();
   void wakeAfter(std::chrono::milliseconds pause);
   void send();
@@ -79,14 +79,14 @@ private:
 
   // Owned by the executor.
   const std::unique_ptr<Alarm> alarm_;
-  // What is under way, or is tried again.
+  // The batch that is being sent or retried.
   std::vector<RecordedSpan> batch_;
   bool isAlarmSet_ = false;
   bool isSending_ = false;
   unsigned failures_ = 0;
-  // Since the last batch that was taken; so that there is one line for each time that the collector is away.
+  // Set after a report until the next batch is accepted, so that each outage of the collector is logged once.
   bool isReported_ = false;
-  // While it drains: called when nothing is left.
+  // While draining: called when no spans are left.
   std::function<void()> onIdle_;
 };
 

@@ -42,7 +42,7 @@ std::string SpanRecorder::idOf(std::size_t words) {
   std::string id;
   while (words-- > 0) {
     std::uint64_t word = 0;
-    // All zeros are no id.
+    // An id of zeros is invalid.
     while (word == 0) {
       word = random_->next();
     }
@@ -69,7 +69,7 @@ std::shared_ptr<RecordedSpan> SpanRecorder::begin(Kind kind, std::string_view na
 }
 
 void SpanRecorder::end(RecordedSpan& span) {
-  // The calendar may have been set back.
+  // The system's calendar may have been set back.
   span.endedAt = std::max(span.beganAt, clock_->wallNow());
   exporter_->add(std::move(span));
 }
@@ -78,7 +78,7 @@ TraceHooks::Span SpanRecorder::enqueueBegan(const TracedMessage& message, std::s
   std::shared_ptr<RecordedSpan> span = begin(Kind::producer, "enqueue", message.traceparent);
   if (span) {
     traceparent = traceparentOf(*span);
-    // Its id is the receipt's.
+    // The span's id is set from the receipt.
     TracedMessage known = message;
     known.id = {};
     addMessage(*span, known);

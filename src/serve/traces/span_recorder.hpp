@@ -11,9 +11,9 @@
 
 namespace ackbox::serve {
 
-/// Makes a span of each step of a message. An enqueue is a child of the frame's `traceparent`, or begins a trace. A
-/// request, and the handling of a frame, are children of the enqueue; a request with messages of several traces is in
-/// the first one's and links all. What the frame's `traceparent` says is not sampled is not recorded.
+/// Records a span for each step of a message. An enqueue is a child of the frame's `traceparent`, or begins a trace. A
+/// request, and the handling of a frame, are children of the enqueue; a request with messages of several traces belongs
+/// to the first one and links to all. Steps that the frame's `traceparent` marks as not sampled are not recorded.
 ///
 /// Thread-safety: all members may be called from any thread.
 class SpanRecorder final : public TraceHooks {
@@ -28,7 +28,7 @@ public:
   void handlingEnded(const Span& span, const TracedDecision& decision) override;
 
 private:
-  /// Null: `parent` is not sampled.
+  /// Returns null if `parent` is not sampled.
   std::shared_ptr<RecordedSpan> begin(RecordedSpan::Kind kind, std::string_view name, std::string_view parent);
   void end(RecordedSpan& span);
   [[nodiscard]] std::string idOf(std::size_t words);

@@ -5,7 +5,7 @@
 
 namespace ackbox::serve {
 
-// Parts of a `traceparent` that W3C Trace Context allows: `00-TRACE-SPAN-FLAGS`.
+// Parts of a valid `traceparent` of W3C Trace Context: `00-TRACE-SPAN-FLAGS`.
 
 [[nodiscard]] constexpr std::string_view traceIdOf(std::string_view traceparent) {
   constexpr std::size_t kAt = 3;
@@ -19,7 +19,7 @@ namespace ackbox::serve {
   return traceparent.substr(kAt, kLength);
 }
 
-/// An empty one is not.
+/// False for an empty `traceparent`.
 [[nodiscard]] constexpr bool isSampled(std::string_view traceparent) {
   constexpr std::size_t kLastFlagsAt = 54;
   const char digit = traceparent.size() <= kLastFlagsAt ? '0' : traceparent[kLastFlagsAt];

@@ -9,7 +9,7 @@
 namespace ackbox::serve {
 namespace {
 
-// Spans are worth less than a quick end.
+// A quick shutdown is worth more than the last spans.
 constexpr std::chrono::milliseconds kDrainMax{5'000};
 
 }  // namespace

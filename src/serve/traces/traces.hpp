@@ -12,18 +12,18 @@ namespace ackbox::serve {
 
 class SpanExporter;
 
-/// The traces of a daemon, or of one that makes none.
+/// The tracing of a daemon; also of a daemon that records no traces.
 struct Traces {
-  /// Null: none.
+  /// Null if no traces are recorded.
   std::shared_ptr<TraceHooks> hooks = {};
   /// Never null.
   std::shared_ptr<const SpanCounts> counts = {};
   std::shared_ptr<SpanExporter> exporter = {};
 
-  /// `executor` runs one thing at a time. Throws `Error` as `HttpSender` where TLS is not as it must be.
+  /// `executor` must be serial. Throws `Error` as `HttpSender` if TLS is misconfigured.
   [[nodiscard]] static Traces open(const boost::asio::any_io_executor& executor, const Config& config);
 
-  /// Exports what is left, for `time` at most; see `SpanExporter::drain`.
+  /// Exports the remaining spans for at most `time`; see `SpanExporter::drain`.
   void drain(std::chrono::milliseconds time) const;
 };
 

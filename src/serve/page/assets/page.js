@@ -5,7 +5,7 @@ const root = html.dataset.root;
 const pollEvery = 2000;
 const refreshEvery = 3000;
 const points = 120;
-// For how long a stream may be gone before it is said.
+// How long the stream may be lost before the page reports it.
 const patience = 5000;
 
 html.classList.remove('no-script');
@@ -50,18 +50,18 @@ function showTimes() {
   oldest.title = since ? `since ${utc(since)}` : '';
 }
 
-// Only the browser knows by which address this server is reached.
+// Only the browser knows the address at which it reaches this server.
 function showAddress() {
   for (const curl of all('#curl')) {
     curl.textContent = curl.textContent.replace('$ACKBOX_URL', new URL(root, location.href).href.replace(/\/$/, ''));
   }
 }
 
-// Views that follow what happens: the server renders them again, and their parts are put in place.
+// Live views: the server renders them again, and the script replaces their parts.
 
 let refreshedAt = Date.now();
 let refreshTimer = 0;
-// What is shown goes away: it is not asked for any more.
+// The page is being left, and is not refreshed any more.
 let isLeaving = false;
 
 function keyOf(node) {
@@ -161,7 +161,7 @@ function show(stats) {
   lastText = text;
 }
 
-// Whether what is shown is so now, and what to do where it is not.
+// Whether the page shows the current state, and what to do if it does not.
 
 let heardAt = Date.now();
 let silence = 0;
@@ -188,7 +188,7 @@ function loginAddress() {
   return `${root}login?next=${encodeURIComponent(location.pathname.slice(base.length) + location.search)}`;
 }
 
-// `status` 0: there was no answer.
+// `status` is 0 if there was no answer.
 function showLost(status, detail = '') {
   showLive('lost', 'not connected');
   html.classList.add('stale');
@@ -212,7 +212,7 @@ function showLost(status, detail = '') {
   note.hidden = false;
 }
 
-// One stream a window, and none for windows that nobody sees: browsers have few connections a server.
+// One stream per window, and none for hidden windows: browsers limit the connections per server.
 let stream = null;
 let poll = 0;
 let looks = 0;
@@ -227,7 +227,7 @@ function startPolling() {
       show(said);
       showConnected();
       looks += 1;
-      // The stream may be had again.
+      // Retry the stream, which may be available again.
       if (looks % 30 === 0) start();
     } catch {
       showLost(0);
@@ -254,7 +254,7 @@ function start() {
   });
   stream.addEventListener('error', () => {
     if (stream?.readyState === EventSource.CLOSED) return startPolling();
-    // The browser tries again by itself, and mostly with success.
+    // The browser retries by itself, mostly with success.
     showLive('lost', 'connecting …');
     silence ||= setTimeout(() => showLost(0), patience);
   });
@@ -406,7 +406,7 @@ showAddress();
 if (document.querySelector('.bar')) {
   setInterval(() => {
     showTimes();
-    // Nothing is sent while nothing changes.
+    // The server sends nothing while nothing changes.
     if (lastStats && last && Date.now() - last.at >= 1500 && !document.hidden) showRates(lastStats);
   }, 1000);
   document.addEventListener('visibilitychange', () => (document.hidden ? stop() : start()));
