@@ -1,7 +1,7 @@
 #pragma once
 
-// The token-taking operations of `OutboxManager`, for callbacks, `use_awaitable`, `use_future` and the like. Apart
-// from `outbox_manager.hpp` because Asio's headers cost a user who does not need them a second per translation unit.
+// The token-taking operations of `OutboxManager`, for callbacks, `use_awaitable`, `use_future` and the like. Separate
+// from `outbox_manager.hpp` because Asio's headers add a second to the compilation of each translation unit.
 
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>

@@ -23,26 +23,26 @@ class Alarm {
 public:
   virtual ~Alarm() = default;
 
-  /// Calls `wake` once, on the alarm's executor, at `deadline` or as soon after it as can be.
+  /// Calls `wake` once, on the alarm's executor, at `deadline` or as soon as possible after it.
   /// A second call replaces the first.
   virtual void set(SteadyTime deadline, std::function<void()> wake) = 0;
 
-  /// Forgets the pending wake-up; after it returns, the callback is not called.
+  /// Cancels the pending wake-up; after it returns, the callback is not called.
   virtual void cancel() = 0;
 };
 
-/// The source of time. Everything in ackbox that needs to know or to await an instant asks a `Clock`, so that a
-/// test or a simulation can own time.
+/// The source of time. All code in ackbox that reads the time or waits for an instant uses a `Clock`, so that a test or
+/// a simulation can control time.
 ///
 /// Thread-safety: all members may be called from any thread.
 class Clock {
 public:
   virtual ~Clock() = default;
 
-  /// Monotonic now.
+  /// The current monotonic instant.
   [[nodiscard]] virtual SteadyTime steadyNow() const = 0;
 
-  /// Calendar now; may step in either direction.
+  /// The current calendar instant; may step in either direction.
   [[nodiscard]] virtual WallTime wallNow() const = 0;
 
   /// A new alarm whose callbacks run on `executor`.

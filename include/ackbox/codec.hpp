@@ -8,8 +8,8 @@
 
 namespace ackbox {
 
-/// How values of one kind travel: the frame type that carries them, and their way to and from JSON text. Written once,
-/// used to enqueue (`frame`) and to handle (`Router::on`). ackbox knows no serializer of its own.
+/// How values of one C++ type are carried: the frame type, and the conversion to and from JSON text. Defined once, used
+/// to enqueue (`frame`) and to handle (`Router::on`). ackbox has no serializer of its own.
 ///
 /// Thread-safety: that of its functions.
 template <typename Value>
@@ -18,7 +18,7 @@ struct Codec {
   std::string type = {};
   /// The value as JSON text.
   std::function<std::string(const Value&)> encode = {};
-  /// The value of JSON text; throws if the text has no such value.
+  /// The value in JSON text; throws if the text holds no such value.
   std::function<Value(std::string_view)> decode = {};
 
   /// A frame that carries `value`; its peer, session and the rest are the caller's to set.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What reads and changes of dead letters take and give.
+// Types for reading and changing dead letters.
 
 #include <chrono>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace ackbox {
 
-/// Chooses dead letters; what is not set does not restrict, so the default chooses all of them.
+/// Selects dead letters; a field that is not set does not restrict, so the default selects all of them.
 struct DeadLetterFilter {
   /// The peer's name.
   std::optional<std::string> peer = {};
@@ -22,7 +22,7 @@ struct DeadLetterFilter {
   std::optional<std::string> type = {};
   /// Exactly this reason, such as `retry-budget`.
   std::optional<std::string> reason = {};
-  /// The last error has this text in it, in these letters.
+  /// The last error contains this text; case-sensitive.
   std::optional<std::string> error = {};
   /// Failed at least this long ago. 0 (default): at any time.
   std::chrono::milliseconds olderThan{0};
@@ -30,27 +30,27 @@ struct DeadLetterFilter {
   std::uint32_t retriesBelow = 0;
 };
 
-/// What became of a change that an operator asked for.
+/// The result of an operator's change.
 struct ChangeReceipt {
-  /// Empty: it is done. `Errc::unknownMessage`: no message has this id. `Errc::invalidTransition`: the message is in
-  /// `state`, which does not allow this change. Refusals change nothing.
+  /// Empty: the change was made. `Errc::unknownMessage`: no message has this id. `Errc::invalidTransition`: the message
+  /// is in `state`, which does not allow this change. Refusals change nothing.
   std::error_code refusal = {};
-  /// Where the message stood when it was asked; meaningless for `unknownMessage`.
+  /// The message's state when the change was requested; meaningless for `unknownMessage`.
   MessageState state = MessageState::failed;
-  /// Its place in its session: after `retry` the new one. 0 for `unknownMessage`.
+  /// Its sequence; after `retry` the new one. 0 for `unknownMessage`.
   std::uint64_t sequence = 0;
 
   [[nodiscard]] bool done() const noexcept { return !refusal; }
 };
 
-/// Some dead letters, oldest enqueue first.
+/// A page of dead letters, oldest enqueue first.
 struct DeadLetterPage {
   /// In each, `dueAt` is the instant at which it failed.
   std::vector<MessageInfo> messages = {};
   /// Pass as `after` for the next page; 0 on the last page. A page may hold fewer than `limit`, even none, and still be
-  /// followed by another: each looks at a bounded number of dead letters.
+  /// followed by another, because each page reads a bounded number of dead letters.
   std::int64_t next = 0;
-  /// How many dead letters were looked at, whether `filter` chose them or not.
+  /// The number of dead letters read, whether they match `filter` or not.
   std::size_t looked = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `OutboxReader::explain` and `OutboxReader::verify` answer.
+// Results of `OutboxReader::explain` and `OutboxReader::verify`.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace ackbox {
 
-/// Why a message is not moving. Each stands for one fact; several may hold at once.
+/// Why a message is not moving. Each value stands for one fact; several may hold at once.
 enum class BlockReason : std::uint8_t {
   /// It is acknowledged; the row is kept until `until`.
   acknowledged,
@@ -30,17 +30,17 @@ enum class BlockReason : std::uint8_t {
   pastHorizon,
   /// It was enqueued to be sent not before `until`.
   notBefore,
-  /// The message with `sequence` goes before it in its session; `retryCount` attempts of that one failed, the last with
-  /// `detail`. `sequence` 0: some do, too far ahead to look for.
+  /// The message with `sequence` goes before it in its session; `retryCount` attempts of that message failed, the last
+  /// with `detail`. `sequence` 0: there are earlier messages, too far ahead to look for.
   behind,
   /// The process `processId` has its session in flight.
   sessionInFlight,
   /// Its session, or the unordered message itself, waits until `until` for the next attempt; `detail` is the last
   /// error.
   backoff,
-  /// The peer is unreachable since `since` and is probed at `until`; `detail` is the last error.
+  /// The peer has been unreachable since `since` and is probed at `until`; `detail` is the last error.
   peerDown,
-  /// This process was not given the peer: another one has to deliver it.
+  /// The peer is not configured in this process: another process has to deliver the message.
   peerNotConfigured,
   /// No run is under way in this process.
   notRunning,
@@ -51,35 +51,35 @@ enum class BlockReason : std::uint8_t {
   sessionPaused,
   /// Its peer was paused at `until`: resume it.
   peerPaused,
-  /// Its peer refuses us, or cannot be asked as it is configured, and is asked again at `until`: mend what `detail`
-  /// says, then resume the peer.
+  /// Its peer refuses this agent, or cannot be asked as it is configured, and is probed again at `until`: fix the cause
+  /// that `detail` names, then resume the peer.
   peerHeld,
-  /// Its peer said that it is gone for good, and is not asked until it is resumed; `detail` is the last error.
+  /// Its peer said that it is gone for good, and is not probed until it is resumed; `detail` is the last error.
   peerDisabled,
-  /// Its peer's `RateLimit` lets nothing go before `until`, in this process.
+  /// In this process, its peer's `RateLimit` allows no send before `until`.
   rateLimited,
 
-  // Of deferred frames only; `behind`, `backoff` and `ownerDead` hold for them as well.
+  // For deferred frames only; `behind`, `backoff` and `ownerDead` apply to them as well.
 
-  /// Its handler, or an application, has it in hand since `since`, in the process `processId`.
+  /// Its handler, or an application, has been working on it since `since`, in the process `processId`.
   running,
   /// No live process has a `DeferredOptions::handler` for this file.
   noDeferredHandler,
   /// Its handler acknowledged it, and its result is kept until `until`.
   handled,
-  /// It was refused, given up or discarded; `detail` is why, and kept until `until`.
+  /// It was refused, given up or discarded; `detail` is the reason. The outcome is kept until `until`.
   refused,
   /// `sequence` ACK events to its sender, the peer `detail`, wait in the outbox.
   ackEventsWait,
-  /// Its sender is no peer of this file by its agent URI, so that no ACK event goes to it: it asks again at its
+  /// No peer of this file has its sender's agent URI, so no ACK event can be sent: the sender asks again at its
   /// `ackTimeout`.
   senderIsNoPeer,
-  /// It waits for an application since `since`: for `detail`.
+  /// It has been waiting for an application since `since`; `detail` says for which.
   applicationAway,
 
-  // Of messages that the peer has deferred.
+  // For messages that the peer has deferred.
 
-  /// At the peer no application takes frames of its type, `detail`, since `since`, as the peer's last answer says.
+  /// By the peer's last answer, no application there has taken frames of its type, `detail`, since `since`.
   peerUnattended,
 };
 
@@ -97,11 +97,11 @@ struct Reason {
   std::string detail = {};
 };
 
-/// Why a message stands where it stands, at one committed instant.
+/// Why a message is in its state, at one committed instant.
 struct Explanation {
   MessageInfo message = {};
-  /// What is nearest to the message first. Empty: nothing hinders it, and it goes at the next claim
-  /// of a process that delivers and was given its peer.
+  /// The reason nearest to the message comes first. Empty: nothing blocks the message, and it is sent after the next
+  /// claim of a process that delivers and is configured with its peer.
   std::vector<Reason> reasons = {};
   /// The same for people.
   std::string sentence = {};
@@ -109,29 +109,29 @@ struct Explanation {
 
 /// One broken invariant.
 struct Finding {
-  /// The table or view, with its prefix; empty when SQLite itself complains about the file.
+  /// The table or view, with its prefix; empty if SQLite itself reports the file as damaged.
   std::string table = {};
-  /// The row's id; 0 when it is about the whole table.
+  /// The row's id; 0 if the finding is about the whole table.
   std::int64_t row = 0;
-  /// What is wrong with it, in a sentence.
+  /// What is wrong, in a sentence.
   std::string problem = {};
 };
 
-/// What `verify` found.
+/// The result of `OutboxReader::verify`.
 struct VerifyReport {
-  /// Empty: every invariant holds. At most 100 per invariant.
+  /// Empty: every invariant holds. At most 100 findings per invariant.
   std::vector<Finding> findings = {};
-  /// The SQLite that runs here.
+  /// The version of the SQLite that runs in this process.
   std::string sqliteVersion = {};
   /// It is older than 3.51.3: such versions may damage a file when a passive checkpoint races another
   /// connection's commit. ackbox never does that; a foreign connection with automatic checkpoints may.
   bool hasCheckpointDefect = false;
-  /// How it differs from what the batched log rests on, see `Stats::logNotBatched`; empty: it does not.
+  /// Why this SQLite does not fit the batched log, see `Stats::logNotBatched`; empty if it does.
   std::string logNotBatched = {};
-  /// What was committed and is not used, because the log is damaged, or was not finished before a power cut; empty:
-  /// nothing. No finding, as the second is normal. The next process that opens the file to write takes the trace away.
+  /// Committed changes that are not used, because the log is damaged, or was not finished before a power cut; empty if
+  /// none. Not a finding, as the latter is normal. The next process that opens the file to write removes the trace.
   std::string logCutShort = {};
-  /// How much was looked at: rows of the outbox, sessions with their queues of unordered messages, peers, and pages of
+  /// How much was checked: rows of the outbox, sessions with their queues of unordered messages, peers, and pages of
   /// the file.
   std::uint64_t messages = 0;
   std::uint64_t sessions = 0;

@@ -12,10 +12,10 @@ namespace ackbox {
 /// Values are stable: never renumber.
 enum class Errc {
   /// Another connection, or this thread's own transaction, held SQLite's write lock for longer than
-  /// `OutboxOptions::busyTimeout`. Call again, or raise the timeout; inside a transaction of your own call
+  /// `OutboxOptions::busyTimeout`. Call again, or raise the timeout; inside a transaction of the application's own, use
   /// `OutboxWriter`.
   databaseBusy = 1,
-  /// The file or its folder cannot be written by this process. Mend the permissions, or open another path.
+  /// The file or its folder cannot be written by this process. Correct the permissions, or open another path.
   databaseReadOnly = 2,
   /// The file was written by a newer ackbox. Upgrade this program; the file is untouched.
   schemaTooNew = 3,
@@ -23,25 +23,25 @@ enum class Errc {
   notADatabase = 4,
   /// SQLite found the file damaged. Restore a backup or run `sqlite3 FILE .recover`; the file is untouched.
   databaseCorrupt = 5,
-  /// The disk, or a quota, is full. Free space; what was acknowledged is safe, the failed call changed nothing.
+  /// The disk, or a quota, is full. Free space; acknowledged messages are safe, and the failed call changed nothing.
   diskFull = 6,
-  /// Reading, writing or syncing failed below SQLite. The failed call may be repeated once the device is well.
+  /// Reading, writing or syncing failed below SQLite. The failed call may be repeated once the device works again.
   ioError = 7,
   /// The path cannot be opened: a missing folder, or a folder instead of a file. Check the path.
   cannotOpen = 8,
-  /// The outbox's tables are missing, and `OutboxOptions::createSchema` is off or the file was opened to be read. Check
-  /// the path and `tablePrefix`, or turn the option on.
+  /// The outbox's tables are missing, and `OutboxOptions::createSchema` is off or the file was opened for reading only.
+  /// Check the path and `tablePrefix`, or turn the option on.
   schemaMissing = 9,
   /// An option is outside its range. The message names the field and its range: give it another value.
   invalidOption = 10,
-  /// The operation needs the manager not to run, such as `drainOnce` while it is started, or a run while claims are not
-  /// settled. Call `OutboxManager::stop` first.
+  /// The manager must not be running for this operation: `drainOnce` while it is started, or a run while claims are not
+  /// settled, for example. Call `OutboxManager::stop` first.
   alreadyRunning = 11,
-  /// The manager was stopped or closed before the operation could finish; nothing of it happened. Repeat it after the
-  /// next open.
+  /// The manager was stopped or closed before the operation could finish; the operation had no effect. Repeat it after
+  /// the next open.
   stopped = 12,
-  /// The message, or the claim, is in a state that does not allow this change. Look at its state; most often another
-  /// process was faster, and nothing is to be done.
+  /// The message, or the claim, is in a state that does not allow this change. Check its state; usually another process
+  /// was faster, and nothing needs to be done.
   invalidTransition = 13,
   /// No message has this id. Check the id; an acknowledged message is gone unless `OutboxOptions::ackedRetention` keeps
   /// it.
@@ -65,23 +65,23 @@ enum class Errc {
   /// A blocking call on the store's own thread (in a frame handler, or in the callback of `enqueueThen`) would wait for
   /// itself. In a handler use `InboundTransaction::enqueue`; elsewhere `enqueueThen` or `asyncEnqueue`.
   wouldDeadlock = 22,
-  /// No peer of this name is in the file. Check the name; peers come into the file with `OutboxOptions::peers`.
+  /// No peer of this name is in the file. Check the name; peers are added to the file by `OutboxOptions::peers`.
   unknownPeer = 23,
-  /// The file was replaced, or a backup restored over it, while this process had it open: what this process knows of it
-  /// is of another file. Nothing was written. Restart the process, with the newer file if there is one.
+  /// The file was replaced, or a backup restored over it, while this process had it open: what this process knows is of
+  /// another file. Nothing was written. Restart the process, with the newer file if there is one.
   databaseReplaced = 24,
-  /// The process may open no more files, or no more sockets. Raise its limit (`ulimit -n`, or `LimitNOFILE` of its
-  /// service); what was open goes on.
+  /// The process may open no more files or sockets. Raise its limit (`ulimit -n`, or `LimitNOFILE` of its service);
+  /// what is already open keeps working.
   outOfDescriptors = 25,
   /// A file or an environment variable that secrets come from cannot be read. The message names it and the cause: check
   /// the path and its permissions.
   secretsUnreadable = 26,
-  /// The process that opened the outbox has forked, and this is its child, which has neither its threads nor its locks;
-  /// or the file was open there when this process was forked, and SQLite would take it for locked already. Nothing was
-  /// read or written. Fork before opening, or let the child execute a program (`exec`, `posix_spawn`).
+  /// This process is a child forked from the one that opened the outbox, and has neither its threads nor its locks; or
+  /// the parent had the file open at the fork, and SQLite here would take it for locked already. Nothing was read or
+  /// written. Fork before opening, or let the child execute a program (`exec`, `posix_spawn`).
   otherProcess = 27,
-  /// The file's tables are those of a build from before the first release, which no release reads. Deliver what is in
-  /// it with that build, and begin with a new file; this one is untouched.
+  /// The file's tables were made by a build from before the first release, which no release can read. Deliver its
+  /// messages with that build, and start with a new file; this one is untouched.
   schemaTooOld = 28,
 };
 
@@ -94,21 +94,20 @@ enum class Errc {
 /// `outOfMemory`.
 [[nodiscard]] bool isRetryable(const std::error_code& error) noexcept;
 
-/// What ackbox's synchronous functions throw; `code()` is an `Errc`, `what()` adds the circumstances.
+/// The exception of ackbox's synchronous functions; `code()` is an `Errc`, `what()` adds the circumstances.
 class Error : public std::system_error {
 public:
   Error(Errc errc, const std::string& circumstances) : std::system_error(make_error_code(errc), circumstances) {}
 };
 
-/// An option that cannot be used: what the functions throw that take options. `code()` is `invalidOption`; `what()` has
-/// the field, the problem and what is allowed. The option's value stays as the caller set it.
+/// An option that cannot be used; thrown by the functions that take options. `code()` is `invalidOption`; `what()` has
+/// the field, the problem and the allowed values. The option's value stays as the caller set it.
 class OptionError : public Error {
 public:
-  /// `allowed` may be empty, where `problem` names the remedy itself. In both, names of other options stand in
-  /// backquotes.
+  /// `allowed` may be empty if `problem` names the remedy itself. Both put the names of other options in backquotes.
   OptionError(std::string field, std::string problem, std::string allowed = {});
 
-  /// The option's place in the structure that was given, such as `batchFrames` or `peers[0].secrets`.
+  /// The option's path in the given structure, such as `batchFrames` or `peers[0].secrets`.
   [[nodiscard]] const std::string& field() const noexcept;
   /// What is wrong with its value, such as "is 0". Secrets are not shown.
   [[nodiscard]] const std::string& problem() const noexcept;

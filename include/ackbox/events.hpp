@@ -11,7 +11,7 @@
 
 namespace ackbox {
 
-/// What every message event carries.
+/// The fields common to all message events.
 struct MessageEvent {
   std::string messageId = {};
   std::string peer = {};
@@ -19,73 +19,73 @@ struct MessageEvent {
   std::uint64_t sequence = 0;
 };
 
-/// The peer holds the message durably (it deferred it) or has taken it into effect (`AckedEvent` follows).
+/// The peer holds the message durably (it deferred it) or has applied it (`AckedEvent` follows).
 struct SentEvent : MessageEvent {
-  /// Since when the peer has had no application for such messages, as it says; nothing: it has one, or does not say.
-  /// The message waits at the peer, which is asked again.
+  /// Since when the peer has had no application for such messages, as the peer says; empty if it has one or does not
+  /// say. The message waits at the peer, which is asked again.
   std::optional<WallTime> unattendedSince = {};
 };
 
-/// The message is retired: the peer has taken it into effect.
+/// The message is retired: the peer has applied it.
 struct AckedEvent : MessageEvent {
   /// The peer had processed it before; this was a repetition.
   bool duplicate = false;
-  /// JSON text that the peer's handler answered with; empty when none, and of a `duplicate` that was not deferred: the
-  /// peer keeps the mark of a frame, not what its handler answered.
+  /// The JSON text of the peer's handler; empty if it gave none, and for a `duplicate` that was not deferred, because
+  /// the peer keeps the mark of a frame, not its handler's result.
   std::string result = {};
 };
 
 /// The message became a dead letter.
 struct FailedEvent : MessageEvent {
-  /// Short and stable: `rejected`, `retry-budget`, `retry-policy`, `horizon`, `expired`, `peer-killer`,
-  /// `damaged` (the file does not hold it as it was enqueued: it was not sent), `discarded-by-policy` (the only one
-  /// whose message is gone), the peer's own code, or what `markFailed` or a `FailureDecision` was given.
+  /// Short and stable: `rejected`, `retry-budget`, `retry-policy`, `horizon`, `expired`, `peer-killer`, `damaged` (the
+  /// file does not hold it as enqueued, so it was not sent), `discarded-by-policy` (the only reason with which the
+  /// message is deleted), the peer's own code, or the reason given to `markFailed` or by a `FailureDecision`.
   std::string reason = {};
   /// The last error, for people.
   std::string error = {};
 };
 
-/// The message will be tried again: after an attempt that was charged to it, or one that a limit of the receiver's
-/// refused (`error` begins with the limit's code, such as `limit-marks`), which is charged to nobody; or because the
-/// peer is asked what became of it (`asksAgain`).
+/// The message will be tried again: after a charged attempt; after one that a limit of the receiver refused (`error`
+/// begins with the limit's code, such as `limit-marks`), which is not charged; or because the peer is asked for the
+/// outcome of a deferred message (`asksAgain`).
 struct RetryEvent : MessageEvent {
   /// Charged attempts so far.
   std::uint32_t retryCount = 0;
   /// Not before this instant.
   WallTime nextAttemptAt = {};
   std::string error = {};
-  /// The peer has deferred it, and is asked what became of it: nothing has failed, and nothing is charged.
+  /// The peer has deferred it, and is asked for its outcome: nothing has failed, and nothing is charged.
   bool asksAgain = false;
 };
 
-/// The message was taken away while it was pending: one with the same `Frame::supersedeKey` has come after it. It may
-/// have taken effect at the peer all the same, where a process was killed before it had the peer's answer.
+/// The message was deleted while it was pending, because a later one has the same `Frame::supersedeKey`. The peer may
+/// have applied it all the same, if a process was killed before it had the peer's answer.
 struct SupersededEvent : MessageEvent {
   std::string supersededById = {};
   std::uint64_t supersededBySequence = 0;
 };
 
-/// A peer's state has changed, or the cause of it: what holds back all of its messages, or lets them go again.
+/// A peer's state has changed, or the cause of it: all of its messages are held back, or are sent again.
 struct PeerEvent {
   std::string peer = {};
   PeerState state = PeerState::up;
-  /// What the last request came to; empty when it answers.
+  /// The result of the last request; empty while the peer answers.
   std::string cause = {};
-  /// Since when it does not answer; the epoch when it does.
+  /// Since when the peer does not answer; the epoch while it does.
   WallTime since{};
-  /// While `down` or `held`: when it is asked again. Otherwise the epoch.
+  /// While `down` or `held`: when the peer is probed again. Otherwise the epoch.
   WallTime nextProbeAt{};
 };
 
-/// Which side lost what it had stored.
+/// Which side lost stored data.
 enum class PeerResetKind : std::uint8_t {
   /// The peer answers with another store: its database was lost.
   peerLost,
-  /// The peer has accepted less of a session than it had: its database was restored from a backup.
+  /// The peer has accepted less of a session than before: its database was restored from a backup.
   peerRestored,
-  /// The peer has accepted of a session a message that this store does not know, or has seen a later epoch of this
-  /// store: this file was restored from a backup, or is a copy of one that is in use. Nothing goes to the peer any more
-  /// (it is `held`) but probes, because it would take new messages for duplicates of others. Reported once in each run.
+  /// In a session, the peer has accepted a message that this store does not know, or it has seen a later epoch of this
+  /// store: this file was restored from a backup, or is a copy of one that is in use. The peer is `held` and gets only
+  /// probes, because it would take new messages for duplicates of others. Reported once in each run.
   selfRestored,
 };
 
@@ -99,9 +99,9 @@ struct PeerResetEvent {
   /// For `peerLost`: the identities of its store before and now.
   std::string storeBefore = {};
   std::string store = {};
-  /// For `peerRestored`: the session in which it was seen, how far the peer had come in it, and how far it says it has.
-  /// For `selfRestored`: where it was seen first, if it was in a session; `accepted` as the peer says, `expected` the
-  /// highest number that the peer was known to have of this store.
+  /// For `peerRestored`: the session in which it was detected, the sequence that the peer had accepted there, and the
+  /// one that it reports now. For `selfRestored`: the session, if any, in which it was detected first; `accepted` as
+  /// the peer reports it, `expected` the highest sequence of this store that the peer was known to have.
   std::string session = {};
   std::uint64_t expected = 0;
   std::uint64_t accepted = 0;
@@ -109,11 +109,11 @@ struct PeerResetEvent {
   std::uint64_t resent = 0;
 };
 
-/// Keeps one callback subscribed; its end unsubscribes.
+/// Keeps one callback subscribed; destruction unsubscribes it.
 ///
-/// Thread-safety: may be destroyed on any thread, also inside its own callback. When the destructor returns on another
-/// thread than the callback's, the callback is not running and will not run again: it waits for a call under way. It is
-/// therefore not to be destroyed on the store's thread (in a frame handler, or in an event reported there) while its
+/// Thread-safety: may be destroyed on any thread, also inside its own callback. When the destructor returns on a thread
+/// other than the callback's, the callback is not running and will not run again: the destructor waits for a call under
+/// way. Therefore do not destroy it on the store's thread (in a frame handler, or in an event reported there) while its
 /// callback may be in a blocking call of the manager.
 /// Lifetime: may outlive the manager.
 class Subscription {

@@ -10,30 +10,28 @@
 
 namespace ackbox {
 
-/// What becomes of a message that failed.
+/// The decision about a message that failed.
 class FailureDecision {
 public:
   enum class Action : std::uint8_t {
-    /// As the retry policy and the peer's answer say.
+    /// The retry policy and the peer's answer decide.
     byPolicy,
-    /// Tried again, not before an instant of the calendar. Charged, but given up only by the horizon, not by the
-    /// budget.
-    /// An unordered message keeps an instant more than an hour ahead only in the run that decided: the next one may
-    /// come
-    /// before it.
+    /// Tried again, not before a calendar instant. The attempt is charged, but only the horizon gives the message up,
+    /// not the budget. For an unordered message, an instant more than an hour ahead holds only in the run that decided;
+    /// the next run may try the message earlier.
     retryAt,
     /// A dead letter.
     deadLetter,
     /// A dead letter that stops its session as `GapPolicy::block` does, whatever that policy is.
     block,
-    /// Thrown away, and its session goes on. Not in silence: `onFailed` is called, with reason `discarded-by-policy`,
-    /// and `Stats::failedTotal` counts it.
+    /// Deleted, and its session goes on. `onFailed` is called with reason `discarded-by-policy`, and
+    /// `Stats::failedTotal` counts it.
     discard,
   };
 
   [[nodiscard]] static FailureDecision byPolicy() { return {Action::byPolicy, {}, {}}; }
   [[nodiscard]] static FailureDecision retryAt(WallTime instant) { return {Action::retryAt, instant, {}}; }
-  /// `reason` is short and stable; empty: the reason that it would have had.
+  /// `reason` is short and stable; if empty, the reason is the one without this decision.
   [[nodiscard]] static FailureDecision deadLetter(std::string reason = {}) {
     return {Action::deadLetter, {}, std::move(reason)};
   }
@@ -55,7 +53,7 @@ private:
   std::string reason_;
 };
 
-/// What a failure function gets. The texts are valid during the call.
+/// The arguments of a `FailureFunction`. The texts are valid during the call.
 struct FailureContext {
   std::string_view messageId = {};
   std::string_view type = {};
@@ -66,20 +64,20 @@ struct FailureContext {
   std::uint32_t retryCount = 0;
   WallTime enqueuedAt{};
   WallTime now{};
-  /// The peer's code and what it says for people.
+  /// The peer's code and its text for people.
   std::string_view code = {};
   std::string_view detail = {};
   /// True: without a decision the message becomes a dead letter. False: it is tried again.
   bool isFinal = false;
-  /// For a final failure: the reason that it would have.
+  /// For a final failure: the dead letter's reason without a decision.
   std::string_view reason = {};
 };
 
-/// Decides on a failure that is the message's own: an answer that was no acknowledgement, or the end of a search for
-/// what kills the peer. Not asked of outages, which are the peer's, nor of what expires before it is sent.
+/// Decides about a failure of the message itself: an answer other than an acknowledgement, or the finding that it
+/// crashes the peer. Not called for outages, which are the peer's, nor for messages that expire before they are sent.
 ///
-/// Called on the delivery executor; must not block. When it throws, the policies decide, and the message's last error
-/// and its event say so.
+/// Called on the delivery executor; must not block. If it throws, the policies decide, and the message's last error and
+/// its event say so.
 using FailureFunction = std::function<FailureDecision(const FailureContext&)>;
 
 }  // namespace ackbox

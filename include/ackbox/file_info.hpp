@@ -10,35 +10,35 @@
 
 namespace ackbox {
 
-/// What an opening found of the file's past, and people should know: see `FileInfo::notes`.
+/// An event in the file's past that an opening detected and an operator should know of; see `FileInfo::notes`.
 struct FileNote {
   /// As in the log: `log-cut-short`, `file-was-empty` or `file-made-anew`.
   std::string event = {};
   /// When it was last found, and how often.
   WallTime at{};
   std::uint64_t times = 0;
-  /// For people, with what to do.
+  /// For people, with the remedy.
   std::string text = {};
 };
 
-/// What an outbox is as a file: what `OutboxReader::fileInfo` answers.
+/// The outbox as a file; the result of `OutboxReader::fileInfo`.
 struct FileInfo {
   /// The version of the tables, and the release of ackbox that made them.
   std::int64_t schemaVersion = 0;
   std::string writtenBy = {};
-  /// The store's identity on the wire, and how often it was opened to be written.
+  /// The store's identity on the wire, and how often it was opened for writing.
   std::string origin = {};
   std::uint64_t epoch = 0;
   /// The newest instant at which a message was enqueued or acknowledged, an inbound frame deferred, the file opened or
-  /// a peer's state changed; nothing: none of that has happened. Ahead of the clock, one of the two is wrong.
+  /// a peer's state changed; empty if none of that has happened. If it is ahead of the clock, one of the two is wrong.
   std::optional<WallTime> newestAt = {};
   /// The file with the kernel locks that show which processes live.
   std::filesystem::path ownersFile = {};
-  /// What openings found that may mean that messages are lost, the oldest first, one for each kind;
-  /// `OutboxOperator::repair` and `repairFile` drop them, when people have seen them.
+  /// Events, found by openings, that may mean lost messages; oldest first, one for each kind. `OutboxOperator::repair`
+  /// and `repairFile` drop them: call these once people have seen the notes.
   std::vector<FileNote> notes = {};
 
-  /// The SQLite that runs in this process.
+  /// The version of the SQLite that runs in this process.
   std::string sqliteVersion = {};
   /// As in `VerifyReport`.
   bool hasCheckpointDefect = false;
@@ -48,10 +48,10 @@ struct FileInfo {
 
 /// What `OutboxOperator::makeNewStore` did.
 struct NewStoreReport {
-  /// The identity from before, and the new one.
+  /// The old identity, and the new one.
   std::string originBefore = {};
   std::string origin = {};
-  /// Messages that are pending, and are sent by the new store.
+  /// Pending messages, which the new store sends.
   std::uint64_t pending = 0;
   /// Dead letters that were kept.
   std::uint64_t failed = 0;

@@ -7,9 +7,9 @@
 
 namespace ackbox {
 
-/// What `OutboxOperator::repairFile` found, mended and left.
+/// What `OutboxOperator::repairFile` found, repaired and left.
 struct FileRepairReport : RepairReport {
-  /// What `OutboxReader::verify` finds afterwards, and why it was left, where that is known.
+  /// The findings of `OutboxReader::verify` after the repair, and why each was left, where that is known.
   std::vector<Finding> left = {};
 };
 

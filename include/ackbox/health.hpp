@@ -9,8 +9,9 @@
 
 namespace ackbox {
 
-/// When an outbox is not well. 0 (default) turns a check off, because what is much depends on the agent. Looked at
-/// after the commits of a run and at each of its polls, in O(1); a manager that does not deliver does not watch.
+/// Limits beyond which an outbox is not well. 0 (default) turns a check off, because the right limit depends on the
+/// agent. Checked after the commits of a run and at each of its polls, in O(1); never by a manager that does not
+/// deliver.
 struct HealthThresholds {
   /// Dead letters. 1: the first raises an event.
   std::uint64_t failed = 0;
@@ -28,9 +29,10 @@ enum class HealthCheck : std::uint8_t {
   pending,
   oldestAge,
   peerDown,
-  /// This process is short of something, such as memory or descriptors, its file was replaced while it was open
-  /// (`Errc::databaseReplaced`), its file cannot be written, what is stored cannot be read, or something threw in it;
-  /// no peer's doing, and charged to no message. Has no threshold, and is always reported. What threw is over by then.
+  /// This process lacks something, such as memory or descriptors, its file was replaced while it was open
+  /// (`Errc::databaseReplaced`), its file cannot be written, stored data cannot be read, or an exception was thrown in
+  /// it. Not a peer's fault, and charged to no message. Has no threshold, and is always reported. The operation that
+  /// threw has ended by then.
   process,
 };
 
@@ -39,13 +41,13 @@ enum class HealthCheck : std::uint8_t {
 
 /// A threshold was crossed.
 ///
-/// Counts and ages are well again only below four fifths of their threshold, so that a value that sways around it does
-/// not raise event after event; a peer is well again once it answers.
+/// A count or an age is well again only below four fifths of its threshold, so that a value that varies around the
+/// threshold does not raise one event after another; a peer is well again once it answers.
 struct HealthEvent {
   HealthCheck check = HealthCheck::failed;
   /// True: it is not well now. False: it is well again.
   bool raised = false;
-  /// `peerDown`: which one. Otherwise empty.
+  /// For `peerDown`: the peer. Otherwise empty.
   std::string peer = {};
   /// Messages for `failed` and `pending`, milliseconds for `oldestAge` and `peerDown`, 1 or 0 for `process`.
   std::uint64_t value = 0;

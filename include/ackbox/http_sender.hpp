@@ -23,36 +23,37 @@ struct HttpSenderOptions {
   std::chrono::milliseconds connectTimeout = std::chrono::seconds(5);
   /// The TLS handshake, for `https://`. Default 5 s.
   std::chrono::milliseconds handshakeTimeout = std::chrono::seconds(5);
-  /// How `https://` is spoken, with whatever peer.
+  /// TLS settings for `https://`, the same for all peers.
   TlsClientOptions tls = {};
   /// An idle connection is closed after this. Default 50 s, under the server's 60 s, so that the server's close does
   /// not race a request.
   std::chrono::milliseconds idleTimeout = std::chrono::seconds(50);
-  /// After this a connection is closed behind the answer to its request, or while it is idle, and another is made for
-  /// the next one: then the name is resolved and the peer's certificate verified again, so that nothing goes on for
-  /// ever to where a peer was once. Above 0. Default 10 minutes, as the server's.
+  /// At this age a connection is closed, after the answer to its request or while it is idle, and the next request
+  /// opens another. The name is then resolved and the peer's certificate verified again, so that requests do not go for
+  /// ever to an address that the peer has left. Above 0. Default 10 minutes, as the server's.
   std::chrono::milliseconds connectionAge = std::chrono::minutes(10);
-  /// Connections to all peers together, 1 to 65,536; fewer where the process may open fewer descriptors (its soft limit
-  /// when the sender starts, less a quarter of it, 256 at most; `stats` has the number that holds). Where more are
-  /// wanted, idle ones are closed, peers that have answered last time go first, and each of the others has one
-  /// connection at a time, which it gives back for a while when it is silent. Default 512: half of the usual limit of
-  /// 1,024, beside a server with as many.
+  /// Connections to all peers together, 1 to 65,536. Fewer if the process may open fewer descriptors: its soft limit
+  /// when the sender starts, less a quarter of it (at most 256); `stats` has the number in force. If more are needed,
+  /// idle connections are closed, peers that answered last time go first, and each other peer has one connection at a
+  /// time, which it gives up for a while if it stays silent. Default 512: half of the usual limit of 1,024, beside a
+  /// server with as many.
   std::size_t connectionsMax = 512;
-  /// Bytes of a response body, 1 to 64 MiB. Default 4 MiB: more than 256 results can need. A larger answer is refused,
-  /// except where the status alone settles (`PeerProfile`): there it only ends its connection.
+  /// Bytes of a response body, 1 to 64 MiB. Default 4 MiB: more than 256 results can need. A larger answer is refused;
+  /// if the status alone decides (`PeerProfile`), it only closes its connection.
   std::size_t responseBytesMax = 4 * 1024 * 1024;
-  /// Bytes of a response's headers, with the same in force. 1 KiB to 16 KiB. Default 8 KiB.
+  /// Bytes of a response's headers; larger ones are treated like a larger body. 1 KiB to 16 KiB. Default 8 KiB.
   std::size_t headerBytesMax = 8 * 1024;
-  /// The `traceparent` header of one attempt, such as a tracer's span for it; called in `asyncSend`. What is no
-  /// header's value, or longer than 256 bytes, is not sent; what it throws counts as nothing. Empty (default): what
-  /// `TraceHooks::requestBegan` gave; without it, that of the frames, where all of a request have the same.
+  /// Returns the `traceparent` header of one attempt, such as the tracer's span for it; called in `asyncSend`. A result
+  /// that is not a valid header value or is longer than 256 bytes is not sent; an exception counts as an empty result.
+  /// Not set (default): the value from `TraceHooks::requestBegan`, or else that of the frames if all in the request
+  /// have the same.
   std::function<std::string(const SendRequest& request)> traceparent = {};
-  /// How long the secrets of a peer go on when their source cannot be read any more, see `SecretSource`; afterwards
-  /// nothing is sent to it until it can. 0: not at all. At most 1 day. Default 10 minutes: longer than a mistake in a
-  /// file takes to be seen and mended, shorter than a key that leaked should live.
+  /// How long a peer's secrets stay in use once their source cannot be read, see `SecretSource`; then nothing is sent
+  /// to the peer until it can be read again. 0: no grace. At most 1 day. Default 10 minutes: longer than it takes to
+  /// notice and fix a mistake in a file, shorter than a leaked key should stay valid.
   std::chrono::milliseconds secretsGrace = std::chrono::minutes(10);
-  /// Called when a peer's secrets cannot be read, have ended, or cannot sign or verify any more: with the peer's name
-  /// and a sentence that shows none of them. Called on any thread, also inside `asyncSend`; what it throws is dropped.
+  /// Called when a peer's secrets cannot be read, have ended, or can no longer sign or verify: with the peer's name and
+  /// a sentence that contains no secret. Called on any thread, also inside `asyncSend`; its exceptions are dropped.
   std::function<void(std::string_view peer, std::string_view what)> onSecretsLost = {};
   /// Time; null: `systemClock()`.
   std::shared_ptr<Clock> clock = {};
@@ -60,12 +61,11 @@ struct HttpSenderOptions {
   std::shared_ptr<Random> random = {};
 };
 
-/// How an `HttpSender` is doing.
+/// The figures of an `HttpSender`.
 struct HttpSenderStats {
-  /// Gauge: connections to all peers, those that are idle included; 0 while it is not started.
+  /// Gauge: connections to all peers, idle ones included; 0 while the sender is not started.
   std::size_t connections = 0;
-  /// How many there may be, see `HttpSenderOptions::connectionsMax`: fewer than that where the process may not open as
-  /// many descriptors.
+  /// The limit in force: `HttpSenderOptions::connectionsMax`, or less if the process may not open as many descriptors.
   std::size_t connectionsMax = 0;
 };
 
@@ -74,8 +74,9 @@ struct HttpSenderStats {
 ///
 /// Thread-safety: all members may be called from any thread. Handlers are called on the executor given to `start`, one
 /// at a time, never inside `asyncSend` or `stop`; an `io_context` that several threads run must be given as a strand. A
-/// request made while it is not started is answered `cancelled`, on a thread of Asio's system pool.
-/// Lifetime: call `stop` before the executor's context ends, and let the context run until the handlers were called.
+/// request made while the sender is not started is answered `cancelled`, on a thread of Asio's system pool.
+/// Lifetime: call `stop` before the executor's context ends, and let the context run until the handlers have been
+/// called.
 class HttpSender final : public Sender {
 public:
   /// Throws `Error` with `invalidOption` naming the field.
@@ -84,25 +85,26 @@ public:
   HttpSender& operator=(const HttpSender&) = delete;
   ~HttpSender() override;
 
-  /// One: a batch may be sent only to a peer that has granted it.
+  /// One: a batch may be sent only to a peer that has granted credit for it.
   [[nodiscard]] std::uint32_t initialCredit() const override { return 1; }
-  /// Loads the peers' secrets, and again while it runs, at most once a second, so that a rotation or a revocation needs
-  /// no restart. An answer is verified with the secrets of then, also if its request was signed before.
-  /// Throws `Error` with `secretsUnreadable`, or with `invalidOption`: a secret that is malformed, none that could
-  /// verify an answer, plain HTTP to another machine that was not allowed by name, two peers that lead to one receiver
-  /// (see `PeerOptions::url`), or certificates that `https://` to one of them needs.
+  /// Loads the peers' secrets, and reloads them while the sender runs, at most once a second, so that rotation and
+  /// revocation need no restart. An answer is verified with the secrets in force when it comes, even if its request was
+  /// signed before.
+  /// Throws `Error` with `secretsUnreadable`, or with `invalidOption`: a malformed secret, no secret that can verify an
+  /// answer, plain HTTP to another machine without `allowPlainHttp`, two peers that lead to one receiver (see
+  /// `PeerOptions::url`), or unusable certificates that `https://` to a peer needs.
   void usePeers(std::span<const PeerOptions> peers) override;
-  /// That of `HttpSenderOptions::tls`, if one of the peers has an `https://` URL.
+  /// The certificate of `HttpSenderOptions::tls`, if one of the peers has an `https://` URL.
   [[nodiscard]] std::filesystem::path certificateFile() const override;
   void start(const boost::asio::any_io_executor& executor) override;
   void asyncSend(SendRequest request, SendHandler handler) override;
   void stop() override;
 
-  /// How it is doing now.
+  /// The current figures.
   [[nodiscard]] HttpSenderStats stats() const;
 
-  /// Reads the certificates of `HttpSenderOptions::tls` now; changed files are noticed without it.
-  /// Throws `Error` with `invalidOption`, and goes on with those from before.
+  /// Reads the certificates of `HttpSenderOptions::tls` now; changed files are noticed without this call, too.
+  /// Throws `Error` with `invalidOption`; the certificates from before then stay in use.
   void reloadCertificates();
 
 private:

@@ -16,27 +16,27 @@ struct InboundFrame {
   std::string type = {};
   /// JSON text, byte for byte as sent.
   std::string data = {};
-  /// When the sender enqueued it, by the sender's clock; absent if it did not say.
+  /// When the sender enqueued it, by the sender's clock; empty if the sender did not say.
   std::optional<WallTime> time = {};
   std::optional<WallTime> expiresAt = {};
-  /// The receiver that the sender means; empty: it did not say.
+  /// The agent URI of the intended receiver; empty if the sender did not name it.
   std::string audience = {};
-  /// Empty with a sequence of 0: a frame outside any session, from an ackbox sender with an empty `Frame::session`, or
-  /// from other CloudEvents software. With a name and a sequence of 0: a session in AGENIUM's form
-  /// (`InboundServerOptions::compatibilityPath`). Its frames are taken in the order in which they come.
+  /// Empty with a sequence of 0: a frame outside any session, from an ackbox sender with an empty `Frame::session` or
+  /// from other CloudEvents software. A name with a sequence of 0: a session in AGENIUM's form
+  /// (`InboundServerOptions::compatibilityPath`); its frames are accepted in the order of their arrival.
   std::string session = {};
   std::string origin = {};
   std::uint64_t epoch = 0;
   std::uint64_t sequence = 0;
   std::uint64_t previousSequence = 0;
-  /// Where the frame began, as a W3C `traceparent`, the parent of what the handler does: its own attribute; where it
-  /// has none, the request's header.
+  /// The W3C `traceparent` of the frame's origin, the parent of the handler's work: the frame's own attribute, or the
+  /// request's header if the frame has none.
   std::string traceparent = {};
   std::string correlationId = {};
-  /// The hop that brought it: the request's `traceparent` header, for a link; empty: there was none, or none that W3C
-  /// allows, or the frame was deferred and the hop is over. Not covered by the signature.
+  /// The `traceparent` header of the request that brought the frame, for a link. Empty if the header is missing or not
+  /// valid by W3C's rules, or if the frame was deferred and that request is over. Not covered by the signature.
   std::string hopTraceparent = {};
-  /// The media type of data that is no JSON, as an event in CloudEvents' binary mode may carry; `data` is then the
+  /// The media type of data that is not JSON, as an event in CloudEvents' binary mode may carry; `data` is then the
   /// bytes in base64, as a JSON string. Empty: the data is JSON.
   std::string dataContentType = {};
 };

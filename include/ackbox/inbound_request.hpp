@@ -8,7 +8,7 @@
 
 namespace ackbox {
 
-/// One HTTP request, as far as the protocol cares.
+/// The parts of an HTTP request that the protocol uses.
 struct InboundRequest {
   std::string contentType = {};
   std::string body = {};
@@ -21,22 +21,22 @@ struct InboundRequest {
   std::string claimedAgent = {};
   /// The URIs in the client's certificate, if mutual TLS verified one.
   std::vector<std::string> certificateAgents = {};
-  /// `outbox-version` and `traceparent`, as received; empty: there was none.
+  /// `outbox-version` and `traceparent`, as received; empty if missing.
   std::string version = {};
   std::string traceparent = {};
   /// The `ce-` headers, each by the attribute's name in lower case, with the value as received: an event in binary
   /// mode.
   std::vector<std::pair<std::string, std::string>> eventHeaders = {};
-  /// The path that it came to. `InboundServer` goes by it (`compatibilityPath`); an `InboundHandler` does not.
+  /// The request's path. `InboundServer` uses it (`compatibilityPath`); an `InboundHandler` does not.
   std::string target = {};
-  /// It has a header `Origin` or `Sec-Fetch-Site`, as browsers send them.
+  /// Whether it has a header `Origin` or `Sec-Fetch-Site`, as browsers send them.
   bool fromBrowser = false;
-  /// It came to a loopback address of this machine, and says that it is for `host`, its `Host` header as received.
+  /// Whether it came to a loopback address of this machine. `host` is its `Host` header as received.
   bool onLoopback = false;
   std::string host = {};
 };
 
-/// What to answer.
+/// The response to an `InboundRequest`.
 struct InboundResponse {
   int status = 200;
   std::string contentType = {};
@@ -45,8 +45,8 @@ struct InboundResponse {
   std::optional<std::uint32_t> retryAfterSeconds = {};
   /// Further headers, such as the answer's signature.
   std::vector<std::pair<std::string, std::string>> headers = {};
-  /// Whether the request brought a proof of its sender, or needs none. It does not travel: a server keeps such
-  /// connections longer.
+  /// Whether the request proved its sender, or needs no proof. Not sent to the peer: a server keeps such connections
+  /// longer.
   bool authenticated = false;
 };
 

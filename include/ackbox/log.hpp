@@ -18,49 +18,50 @@ enum class LogLevel : std::uint8_t {
   info,
   /// A message is delayed, refused or given up, or will be: a peer is down, a dead letter, a refused request.
   warning,
-  /// Something must be mended before messages move: the file cannot be opened or was replaced, this store went back.
+  /// Something must be repaired before messages move: the file cannot be opened or was replaced, or this store went
+  /// back to an earlier state.
   error,
 };
 
 /// The level's name, as printed: `"debug"`, `"info"`, …
 [[nodiscard]] std::string_view toString(LogLevel level) noexcept;
 
-/// A named value of a record. Lifetime: of the call of the sink.
+/// A named value of a record. Lifetime: the sink's call.
 struct LogField {
   /// Lower case, words joined by `_`.
   std::string_view name = {};
   std::string_view value = {};
 };
 
-/// One thing that happened. Shows no data of a message, and no secret. Lifetime: of the call of the sink.
+/// One event. Contains no data of a message, and no secret. Lifetime: the sink's call.
 struct LogRecord {
   LogLevel level = LogLevel::info;
   WallTime at{};
-  /// What happened, stable for programs: `peer-down`, `dead-letter`, …; docs/log.md lists all.
+  /// The event's name, stable for programs: `peer-down`, `dead-letter`, …; docs/log.md lists all.
   std::string_view event = {};
-  /// The same for people: one sentence, with the cause and where there is one the remedy.
+  /// The event for people: one sentence, with the cause and, if there is one, the remedy.
   std::string_view text = {};
   std::span<const LogField> fields = {};
   /// Records of this event that were left out before this one, because there were too many.
   std::uint64_t leftOut = 0;
 };
 
-/// Is given each record, on the thread that it happens on, several at once perhaps. Must not block, nor call the
-/// outbox. What it throws is dropped.
+/// Called with each record, on the thread where the event happens, possibly on several threads at once. Must neither
+/// block nor call the outbox. Its exceptions are dropped.
 using LogSink = std::function<void(const LogRecord&)>;
 
-/// `2026-01-31T23:59:59.999Z warning peer-down peer=bob cause="connection refused" text="…"`, without a line's end.
+/// `2026-01-31T23:59:59.999Z warning peer-down peer=bob cause="connection refused" text="…"`, without a newline.
 /// Values are quoted where they need it, so that a record is one line.
 [[nodiscard]] std::string toKeyValue(const LogRecord& record);
 
-/// `{"at":"…","level":"warning","event":"peer-down","text":"…","peer":"bob",…}`, without a line's end.
+/// `{"at":"…","level":"warning","event":"peer-down","text":"…","peer":"bob",…}`, without a newline.
 [[nodiscard]] std::string toJson(const LogRecord& record);
 
 /// How `logToStandardError` writes.
 enum class LogFormat : std::uint8_t { keyValue, json };
 
-/// A sink that writes each record as a line on standard error, with one call of the system. Cannot fail: what cannot be
-/// written is lost.
+/// A sink that writes each record as a line on standard error, with one system call. Cannot fail: a record that cannot
+/// be written is lost.
 [[nodiscard]] LogSink logToStandardError(LogFormat format = LogFormat::keyValue);
 
 }  // namespace ackbox

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `OutboxReader::messages` takes and gives.
+// The filter and the result of `OutboxReader::messages`.
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace ackbox {
 
-/// Chooses messages; what is not set does not restrict, so the default chooses all that are in the file.
+/// Selects messages; a field that is not set does not restrict, so the default selects all in the file.
 struct MessageFilter {
   std::optional<MessageState> state = {};
   /// The peer's name.
@@ -21,11 +21,11 @@ struct MessageFilter {
   std::optional<std::string> type = {};
 };
 
-/// Some messages, in the order of their enqueues' commits.
+/// A page of messages, in the order in which their enqueues were committed.
 struct MessagePage {
   std::vector<MessageInfo> messages = {};
   /// Pass as `after` for the next page; 0 on the last page. A page may hold fewer than `limit`, even none, and still be
-  /// followed by another: each looks at a bounded number of rows.
+  /// followed by another, because each page reads a bounded number of rows.
   std::int64_t next = 0;
 };
 

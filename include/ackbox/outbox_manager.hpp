@@ -32,24 +32,24 @@ struct Explanation;
 
 /// An agent's outbox: keeps frames durably in one SQLite file and delivers them in order until they are acknowledged.
 ///
-/// What is here is for the agent itself. `OutboxOperator` changes an outbox by hand, `OutboxReader` reads it,
+/// This class is for the agent itself. `OutboxOperator` changes an outbox by hand, `OutboxReader` reads it,
 /// `PullConsumer` claims its messages without a run, `OutboxWriter` enqueues in the application's own transactions, and
 /// `InboundHandler` receives.
 ///
 /// Several managers, in one process or in many, may have the same file open; they share the work and never deliver a
 /// message twice at the same time.
 ///
-/// Thread-safety: all members may be called from any thread, also from event callbacks, except that `stop`, called
-/// from a callback, does not wait.
-/// Lifetime: destruction stops the manager as `stop` does. Closing loses nothing. A child of its process (`fork`) has
-/// neither its threads nor its locks: there each member, of the facades made from it too, throws `Error` with
-/// `otherProcess`, destruction does nothing, and `open` refuses the file. Fork before `open`, or let the child execute
-/// a program.
+/// Thread-safety: all members may be called from any thread, also from event callbacks, except that `stop`, called from
+/// a callback, does not wait.
+/// Lifetime: destruction stops the manager as `stop` does. Closing loses nothing. A forked child of the process has
+/// neither the manager's threads nor its locks: there each member, also of the objects made from the manager, throws
+/// `Error` with `otherProcess`, destruction does nothing, and `open` refuses the file. Fork before `open`, or let the
+/// child execute a program.
 class OutboxManager {
 public:
   /// Opens or creates the outbox in `file`.
   ///
-  /// Rows that a dead process had in flight are back in play when it returns. No sending happens before `start`,
+  /// When it returns, rows that a dead process had in flight can be delivered again. Nothing is sent before `start`,
   /// `asyncRun` or `drainOnce`.
   ///
   /// Throws `Error`: `invalidOption`, `cannotOpen`, `databaseBusy`, `databaseReadOnly`, `schemaTooNew`,
@@ -73,130 +73,130 @@ public:
   /// `wouldDeadlock`. After a throw nothing was stored.
   EnqueueReceipt enqueue(Frame frame);
 
-  /// The same for a frame of JSON `data` of `type` in `session`. It goes to the only peer, or of several to the one
-  /// that is named `default`.
+  /// The same for a frame of JSON `data` of `type` in `session`. It goes to the only peer or, if there are several, to
+  /// the peer named `default`.
   EnqueueReceipt enqueue(std::string session, std::string type, std::string data);
 
-  /// Stores all acceptable frames in one commit. One receipt per frame, in order; a refused frame does not hinder the
-  /// others. Throws as `enqueue`; then none was stored.
+  /// Stores all acceptable frames in one commit. Returns one receipt per frame, in order; a refused frame does not
+  /// affect the others. Throws as `enqueue`; then none was stored.
   std::vector<EnqueueReceipt> enqueueBatch(std::span<const Frame> frames);
 
   /// As `enqueue`, without waiting: `handler` is called once, on the store's thread, after the commit; it must not
   /// block. Token-taking forms, which complete on the caller's executor, are in `ackbox/async.hpp`.
   void enqueueThen(Frame frame, std::function<void(std::error_code, EnqueueReceipt)> handler);
 
-  /// As `enqueueThen`, and with `WhenFull::wait` a full queue does not refuse the frame: it waits for room, behind
-  /// those that wait already, and `handler` is called when it is stored. Room comes by settled messages, those of other
-  /// processes noticed within `pollInterval`; an enqueue that does not wait may take it first. `queueFull` is then
-  /// answered only when `maxWaiting` enqueues wait, or the frame alone is larger than `maxPendingBytes`.
-  /// `stop` and destruction end those that wait with `Errc::stopped`: nothing of them was stored.
+  /// As `enqueueThen`, but with `WhenFull::wait` a full queue does not refuse the frame: it waits for room, behind the
+  /// enqueues that already wait, and `handler` is called when it is stored. Settled messages make room, those of other
+  /// processes noticed within `pollInterval`; an enqueue that does not wait may take the room first. The answer is then
+  /// `queueFull` only if `maxWaiting` enqueues wait, or the frame alone is larger than `maxPendingBytes`. `stop` and
+  /// destruction end waiting enqueues with `Errc::stopped`: their frames were not stored.
   void enqueueThen(Frame frame, WhenFull whenFull, std::function<void(std::error_code, EnqueueReceipt)> handler);
 
   /// `asyncEnqueue(frame, token)`: completes with `(boost::system::error_code, EnqueueReceipt)` once the frame is
   /// durable. Include `ackbox/async.hpp` to use it. It cannot be cancelled: a cancellation slot is ignored, and the
-  /// frame is stored all the same; `stop` ends what waits for room.
+  /// frame is stored all the same; `stop` ends an enqueue that waits for room.
   template <typename CompletionToken>
   auto asyncEnqueue(Frame frame, CompletionToken&& token);
   /// The same with the choice to wait for room.
   template <typename CompletionToken>
   auto asyncEnqueue(Frame frame, WhenFull whenFull, CompletionToken&& token);
 
-  /// Retires a live message whose ACK came by another way (a deferred ACK event). An ACK that comes before the
-  /// request's own answer is kept.
+  /// Retires a live message that was acknowledged in another way (by a deferred ACK event). An ACK that comes before
+  /// the request's own answer is kept.
   ///
-  /// Returns true when this call retired it; false when the id is unknown or the message is settled already, both
-  /// benign. Throws as `enqueue`.
+  /// Returns true if this call retired it; false if the id is unknown or the message is settled already, both benign.
+  /// Throws as `enqueue`.
   bool ack(std::string_view messageId);
 
-  /// The message as it stands, or nothing when it was never here, or is acknowledged and not retained. Throws `Error`
-  /// as reads fail, see `OutboxReader`.
+  /// The message's current state; empty if it was never here, or is acknowledged and not retained. Throws `Error` as
+  /// reads fail, see `OutboxReader`.
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
 
-  /// Counters and gauges, in O(1). Throws `Error` as reads fail, and with `databaseReplaced` where the file's name
-  /// leads to another one, or a run, an inbound request or an enqueue has found that the file went back to an earlier
+  /// Counters and gauges, in O(1). Throws `Error` as reads fail, and with `databaseReplaced` if the file's name now
+  /// leads to another file, or a run, an inbound request or an enqueue has found that the file went back to an earlier
   /// state.
   [[nodiscard]] Stats getStats() const;
 
-  /// Says why a message is not moving, in data and in a sentence; nothing when the id is unknown. Costs
-  /// a bounded look at the rows ahead of it. Include ackbox/diagnosis.hpp to use it. Throws `Error` as reads fail.
+  /// Explains why a message is not moving, in data and in a sentence; empty if the id is unknown. Reads a bounded
+  /// number of the rows ahead of it. Include ackbox/diagnosis.hpp to use it. Throws `Error` as reads fail.
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
 
-  /// Sets what carries frames. Replaces the former sender at the next run; takes effect at once when none is running.
-  /// Throws what `Sender::usePeers` throws; then the former sender stays.
+  /// Sets the sender that carries frames. Replaces the former sender at the next run, or at once if no run is under
+  /// way. Throws what `Sender::usePeers` throws; then the former sender stays.
   void setSender(std::shared_ptr<Sender> sender);
 
-  /// The same with a blocking function, which a thread of its own calls for one frame after the other.
+  /// The same with a blocking function, which a dedicated thread calls for one frame at a time.
   void setSendFunction(SendFunction function);
 
-  /// Begins delivery on a thread of the manager's own, or on `OutboxOptions::storeExecutor` if there is one, where
-  /// `stop` returns at once and the delivery ends behind it. Idempotent. Throws `Error`: `noSender`, `alreadyRunning`
-  /// (claims of `PullConsumer` are not settled), `outOfDescriptors`, and as `enqueue`, if what was settled by hand is
-  /// yet to be committed; then nothing runs.
+  /// Begins delivery on a thread of the manager's own, or on `OutboxOptions::storeExecutor` if it is set; with the
+  /// latter, `stop` returns at once and the delivery ends afterwards. Idempotent. Throws `Error`: `noSender`,
+  /// `alreadyRunning` (claims of `PullConsumer` are not settled), `outOfDescriptors`, and as `enqueue`, if settles by
+  /// hand are yet to be committed; then nothing runs.
   void start();
 
-  /// Ends delivery: claims no more, waits up to `stopTimeout` for requests under way, puts unsent claims, and those of
-  /// `PullConsumer::claim` that are not settled, back without a charge. Idempotent: a second call returns an empty
+  /// Ends delivery: claims no more messages, waits up to `stopTimeout` for requests under way, and puts unsent claims,
+  /// and unsettled claims of `PullConsumer::claim`, back without a charge. Idempotent: a second call returns an empty
   /// report at once. From a callback, a frame handler or a send function it returns at once, with an empty report, and
-  /// the stop completes behind it.
+  /// the stop completes afterwards.
   StopReport stop();
 
-  /// Whether a delivery is under way that `start` or `asyncRun` began. One that something threw in, such as for want of
-  /// memory, ends by itself, and `onHealth` reports it; `start` begins the next, which goes on with all that is in the
-  /// file.
+  /// Whether a delivery that `start` or `asyncRun` began is under way. A delivery in which something threw, such as for
+  /// lack of memory, ends by itself, and `onHealth` reports it; `start` begins the next one, which goes on with
+  /// everything in the file.
   [[nodiscard]] bool isDelivering() const;
 
-  /// Why the delivery under way cannot read or change its file, where the file is damaged or the disk fails, with what
-  /// to do; empty: it can, as far as it has tried, or there is no delivery. `onHealth` reports the same once.
+  /// Why the delivery under way cannot read or change its file (the file is damaged or the disk fails), with the
+  /// remedy; empty if it can, as far as it has tried, or if no delivery is under way. `onHealth` reports the same once.
   [[nodiscard]] std::string fileTrouble() const;
 
-  /// `asyncRun(executor, token)`: delivers on the caller's executor until `stop`; completes with
-  /// `(boost::system::error_code)`, with what `start` throws when it could not begin; `alreadyRunning` then is also
-  /// that a run is under way. Include `ackbox/async.hpp` to use it. Lifetime: the executor's context must exist, and be
-  /// run, until the completion: call `stop` first.
+  /// `asyncRun(executor, token)`: delivers on the caller's executor until `stop`. Completes with
+  /// `(boost::system::error_code)`: the error that `start` throws, if the run could not begin; `alreadyRunning` also if
+  /// a run is under way. Include `ackbox/async.hpp` to use it. Lifetime: the executor's context must exist, and be run,
+  /// until the completion: call `stop` first.
   template <typename CompletionToken>
   auto asyncRun(const boost::asio::any_io_executor& executor, CompletionToken&& token);
 
   /// As `asyncRun`, without a token: `handler` is called once, on `executor`, when the run has ended.
   void runThen(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler);
 
-  /// One pass in the calling thread: claims what is due, sends it, settles what comes back. For tests and own
-  /// schedulers. Throws `Error`: `alreadyRunning`, `noSender`, `outOfDescriptors`, and as `enqueue`; and the first that
-  /// a sender throws in what it runs on the pass's executor. Then the pass has ended, what was settled stays settled,
-  /// and what was on its way is sent again by the next pass.
+  /// Makes one pass in the calling thread: claims the messages that are due, sends them and settles the answers. For
+  /// tests and schedulers of the program's own. Throws `Error`: `alreadyRunning`, `noSender`, `outOfDescriptors`, and
+  /// as `enqueue`; also the first exception of a sender's work on the pass's executor. Then the pass has ended, settled
+  /// messages stay settled, and the next pass sends again what was in flight.
   DrainReport drainOnce();
 
-  /// As `drainOnce`, on and on until nothing is due: what waits for its next attempt, for a peer that is away or for an
-  /// ACK event is left, and so is what another process has in flight. Throws as `drainOnce`.
+  /// Repeats `drainOnce` until nothing is due. Messages that wait for their next attempt, for an unreachable peer or
+  /// for an ACK event are left, and so are messages that another process has in flight. Throws as `drainOnce`.
   DrainReport processAll();
 
   /// Makes the manager look for rows committed through other connections now instead of at the next poll.
   void notify();
 
   /// Callbacks run on the delivery executor, after the commit that they report, in the order of those commits within a
-  /// session. What happens without a run is reported in the thread that commits it, which may be the store's: there a
-  /// blocking call throws `wouldDeadlock`. Calls of one callback by several threads do not overlap: what is reported
-  /// while it runs in another thread is left to that thread, which calls it again at once. An exception that a callback
-  /// throws goes to the log (`callback-threw`) and no further; it stays subscribed.
+  /// session. An event without a run is reported on the thread that commits it, which may be the store's: there a
+  /// blocking call throws `wouldDeadlock`. Calls of one callback by several threads do not overlap: an event that comes
+  /// while the callback runs on another thread is left to that thread, which calls it again at once. An exception of a
+  /// callback is only logged (`callback-threw`); the callback stays subscribed.
   [[nodiscard]] Subscription onSent(std::function<void(const SentEvent&)> callback);
-  /// At most once for each message, over all processes and their ends: a process that is killed between the commit and
-  /// the call has not reported it, and nobody reports it again. `find` and `Stats` say what has become of it.
+  /// Called at most once for each message, over all processes and restarts: if a process is killed between the commit
+  /// and the call, the event is never reported. `find` and `Stats` show the outcome.
   [[nodiscard]] Subscription onAcked(std::function<void(const AckedEvent&)> callback);
   [[nodiscard]] Subscription onFailed(std::function<void(const FailedEvent&)> callback);
   [[nodiscard]] Subscription onRetry(std::function<void(const RetryEvent&)> callback);
-  /// Called for messages that this manager's own enqueues replace; what an `OutboxWriter` or another process replaces
-  /// is counted (`Stats::superseded`) and named by the receipt there.
+  /// Called for messages that this manager's own enqueues replace; messages that an `OutboxWriter` or another process
+  /// replaces are counted (`Stats::superseded`) and named by the receipt there.
   [[nodiscard]] Subscription onSuperseded(std::function<void(const SupersededEvent&)> callback);
 
-  /// Called when a threshold of `OutboxOptions::health` is crossed, when it is so already at the beginning of a run,
-  /// and when all is well again. Runs as the callbacks above.
+  /// Called when a threshold of `OutboxOptions::health` is crossed, when it is already crossed at the beginning of a
+  /// run, and when the value is well again. Runs as the callbacks above.
   [[nodiscard]] Subscription onHealth(std::function<void(const HealthEvent&)> callback);
 
-  /// Called when a peer's database, or this file, turns out to have been lost or restored from a backup. What is done
-  /// about it is `PeerResetPolicy`. Runs as the callbacks above; by the process that noticed it, once.
+  /// Called when a peer's database, or this file, turns out to have been lost or restored from a backup.
+  /// `PeerResetPolicy` decides what follows. Runs as the callbacks above, once, in the process that noticed it.
   [[nodiscard]] Subscription onPeerReset(std::function<void(const PeerResetEvent&)> callback);
 
-  /// Called when a peer's state changes, or the cause of it: its messages wait, or go again. Runs as the callbacks
-  /// above; by each process that delivers to the peer, as it finds out.
+  /// Called when a peer's state, or its cause, changes: its messages wait, or are sent again. Runs as the callbacks
+  /// above, in each process that delivers to the peer, when that process finds out.
   [[nodiscard]] Subscription onPeer(std::function<void(const PeerEvent&)> callback);
 
   /// This store's identity: random, made with the file; `sessionorigin` on the wire.

@@ -23,8 +23,8 @@ namespace manager {
 class Core;
 }
 
-/// What an operator does by hand to an open outbox: dead letters, pauses, clean-up and repair. It needs no run, and
-/// works beside one. All changes are durable when they return.
+/// Manual changes to an open outbox: dead letters, pauses, clean-up and repair. It needs no run, and works beside one.
+/// All changes are durable when they return.
 ///
 /// Unless a function says otherwise, it throws `Error` as `OutboxManager::enqueue` does, and a call that throws has
 /// changed nothing.
@@ -36,28 +36,28 @@ public:
   explicit OutboxOperator(OutboxManager& manager);
 
   /// Redrives a dead letter: puts it back as pending at its session's tail, with a new sequence, the same message id,
-  /// its expiry, no charged attempts, and the horizon counted anew. The old number stays a gap that the receiver sees.
-  /// Outside sessions the instant of its enqueue shows the receiver that it is no repetition: it becomes the present
-  /// one, and later than before. `maxPending` does not refuse it.
+  /// its expiry, no charged attempts, and a new horizon. The old sequence stays a gap that the receiver sees. Outside
+  /// sessions, the time of its enqueue is set to now, and later than before, which shows the receiver that it is no
+  /// repetition. `maxPending` does not refuse it.
   ///
-  /// Mind the effect: the receiver takes the new number as a new frame. A message that was given up without an answer
+  /// Caution: the receiver takes the new sequence as a new frame. A message that was given up without an answer
   /// (`horizon`, `peer-killer`) may have taken effect already; only a handler that looks at the id can notice it.
   ///
   /// Returns the receipt; refusals are values, because delivery may have moved the message since the operator looked.
   ChangeReceipt retry(std::string_view messageId);
 
-  /// Redrives all dead letters that `filter` chooses, in their order, in slices so that enqueues pass in between. A
-  /// message that fails again meanwhile is not taken twice. Returns how many. After a throw, the slices before it are
-  /// done.
+  /// Redrives all dead letters that match `filter`, in their order, in slices, between which enqueues can run. A
+  /// message that fails again meanwhile is not redriven twice. Returns the number redriven. After a throw, the slices
+  /// before it are done.
   std::uint64_t retryFailed(const DeadLetterFilter& filter);
 
   /// `retryFailed` for the dead letters with fewer than `maxRetries` charged attempts. 0 redrives none.
   std::uint64_t reconcileFailed(std::uint32_t maxRetries);
 
-  /// Throws a dead letter away for good; its id is free again. Returns as `retry`.
+  /// Deletes a dead letter for good; its id can be used again. Returns as `retry`.
   ChangeReceipt discard(std::string_view messageId);
 
-  /// Discards all dead letters that `filter` chooses; slices, returns and throws as `retryFailed`.
+  /// Discards all dead letters that match `filter`; slices, returns and throws as `retryFailed`.
   std::uint64_t discardFailed(const DeadLetterFilter& filter);
 
   /// Makes a pending or sent message a dead letter. A message in flight is refused, because its outcome is on the way.
@@ -67,10 +67,10 @@ public:
   /// Stops the peer's messages from being claimed; requests under way finish, enqueues go on. The pause is kept in the
   /// file: it outlasts a restart, and every process obeys it within its poll interval.
   ///
-  /// Returns false when the peer was paused already. Throws `unknownPeer` besides.
+  /// Returns false if the peer was paused already. Also throws `unknownPeer`.
   bool pause(std::string_view peer);
 
-  /// The same for one session; a session that has no messages yet is paused in advance. Throws `invalidOption` besides,
+  /// The same for one session; a session that has no messages yet is paused in advance. Also throws `invalidOption`,
   /// for an empty name: unordered messages are paused with their peer.
   bool pause(std::string_view peer, std::string_view session);
 
@@ -81,87 +81,87 @@ public:
   /// Ends the session's pause. A session that a dead letter blocks stays blocked. Returns and throws as `pause`.
   bool resume(std::string_view peer, std::string_view session);
 
-  /// Lets a session that a dead letter stopped (`GapPolicy::block`) go on past it; the dead letter stays one. Redriving
-  /// or discarding the dead letter unblocks the session, too. (A redriven message goes to the tail, behind what
-  /// waited.)
+  /// Lets a session that a dead letter stopped (`GapPolicy::block`) go on past it; the dead letter stays. Redriving or
+  /// discarding the dead letter unblocks the session, too. (A redriven message goes to the tail, behind the messages
+  /// that waited.)
   ///
   /// Returns false when the session is not blocked or was never used. Throws as `pause`.
   bool unblock(std::string_view peer, std::string_view session);
 
   /// Deletes retained acknowledged rows (`OutboxOptions::ackedRetention`) that were acknowledged at least `age` ago, in
-  /// slices. Returns how many. After a throw, the slices before it are done.
+  /// slices. Returns the number deleted. After a throw, the slices before it are done.
   std::uint64_t cleanupDone(std::chrono::milliseconds age);
 
-  /// Mends what statements of other programs on the file's tables leave behind. It counts every gauge anew from the
-  /// rows: of the store, and of each peer, session and sender. It makes a message a dead letter again that an UPDATE
-  /// made pending under a number that its session has passed, because its peer would take it for a repetition (`retry`
-  /// gives it a new number). It unblocks a session when the dead letter that blocked it is gone, and gives rows that
-  /// broke an invariant of `verify` the only value that fits; what would be a guess stays. Other processes may have the
+  /// Repairs what statements of other programs on the file's tables leave behind. Counts every gauge again from the
+  /// rows: of the store, and of each peer, session and sender. Makes a message a dead letter again if an UPDATE made it
+  /// pending under a sequence that its session has passed, because its peer would take it for a repetition (`retry`
+  /// gives it a new sequence). Unblocks a session if the dead letter that blocked it is gone. Gives rows that broke an
+  /// invariant of `verify` the only value that fits; a value that would be a guess stays. Other processes may have the
   /// file open. All of it is one transaction, which takes about a second for a million messages; enqueues wait
   /// meanwhile.
   ///
-  /// A negative gauge, and that of a queue that is said to be full with nothing in it, is counted anew without being
-  /// asked. Returns what was mended.
+  /// A negative gauge, and that of an empty queue that counts as full, are counted again without this call. Returns
+  /// what was repaired.
   RepairReport repair();
 
-  /// `repair` on a file that this process has not opened, also on one that `OutboxManager::open` refuses for a value
-  /// that an invariant names. Makes missing indexes and views, too, and says what is left. Throws `Error` as
-  /// `OutboxManager::open`; then nothing was changed, unless it is the last look, for what is left, that failed.
+  /// As `repair`, on a file that this process has not opened, also one that `OutboxManager::open` refuses because a
+  /// value breaks an invariant. Also creates missing indexes and views, and reports what is left. Throws `Error` as
+  /// `OutboxManager::open`; then nothing was changed, unless only the final check for what is left failed.
   static FileRepairReport repairFile(const std::filesystem::path& file, OutboxOptions options = {});
 
-  /// What `repairFile` would mend and leave in `file`: it is done in a transaction that is rolled back. Agents may run
-  /// beside it; their enqueues wait until the file is verified, for `busyTimeout` at most. The file is not changed.
-  /// Throws `Error` as `OutboxManager::open`.
+  /// Returns what `repairFile` would repair and leave in `file`: the repair is done in a transaction that is rolled
+  /// back. Agents may run beside it; their enqueues wait until the file is verified, for `busyTimeout` at most. The
+  /// file is not changed. Throws `Error` as `OutboxManager::open`.
   static FileRepairReport previewRepair(const std::filesystem::path& file, OutboxOptions options = {});
 
-  /// Takes away what this file keeps of a sender of inbound frames (`InboundLimits`), or of one of its stores
+  /// Deletes what this file keeps of a sender of inbound frames (`InboundLimits`), or of one of its stores
   /// (`sessionorigin`, see `OutboxReader::inboundOrigins`): its sessions, closed stores and single frames, in slices.
   /// Sessions with frames in the inbox stay.
   ///
-  /// Mind the effect: what that sender sends again takes effect again, because nothing here knows it any more. A sender
+  /// Caution: frames that the sender sends again take effect again, because they are no longer known here. A sender
   /// with `PeerResetPolicy::resend` notices that its sessions are unknown here, and sends again every acknowledged
-  /// message that it has kept. Forget a sender that is gone, a store that is gone, one of the many that a peer
-  /// made up with its key, or a closed store whose sender came back.
+  /// message that it has kept. Forget a sender that is gone, a store that is gone, one of the many that a peer made up
+  /// with its key, or a closed store that its sender uses again.
   ///
-  /// Returns what was taken away. After a throw, the slices before it are done.
+  /// Returns what was deleted. After a throw, the slices before it are done.
   ForgetReport forgetSender(std::string_view source, std::optional<std::string_view> origin = {});
 
-  /// Runs a deferred frame again now: its backoff ends, and no run is charged to it any more, so that it has all of
-  /// `DeferredOptions::retry.maxRetries` before it. Its `horizon` goes on from its acceptance, its last error stays
-  /// until the next one. A frame that waits behind another of its session goes on waiting. A process that works on the
-  /// file notices within its poll interval.
+  /// Runs a deferred frame again now: ends its backoff and clears its charged runs, so that it has all of
+  /// `DeferredOptions::retry.maxRetries` again. Its `horizon` still counts from its acceptance, its last error stays
+  /// until the next one. A frame behind another of its session goes on waiting. A process that works on the file
+  /// notices within its poll interval.
   ///
-  /// Returns the receipt; refusals are values, because its handler may run meanwhile (`InboxState::running`), or it may
+  /// Returns the receipt; refusals are values, because its handler may be running (`InboxState::running`), or it may
   /// have ended.
   InboxReceipt retryInbox(std::string_view source, std::string_view messageId);
 
-  /// The same for all that `filter` chooses, in slices so that other commits pass in between. Frames that run are left
-  /// out. Returns how many were changed. After a throw, the slices before it are done.
+  /// The same for all frames that match `filter`, in slices between which other commits can run. Running frames are
+  /// left out. Returns the number of frames changed. After a throw, the slices before it are done.
   std::uint64_t retryInbox(const InboxFilter& filter);
 
-  /// Gives a deferred frame up, for good: ends it as a `term` with the code `reason`, and the next of its session goes
-  /// on. The sender learns it by an ACK event, as of a handler's `reject`, and where none can go to it, when it asks
-  /// again: its message becomes a dead letter with `reason`. Kept for 7 days, so that a repetition is refused alike;
-  /// within them also one outside sessions that its sender redrives. Returns as `retryInbox`; throws `invalidOption`
-  /// besides, for a `reason` that is empty or longer than 128 bytes.
+  /// Gives a deferred frame up for good: ends it as a `term` with the code `reason`, and the next frame of its session
+  /// goes on. The sender learns this from an ACK event, as after a handler's `reject`, or, if none can go to it, when
+  /// it asks again: its message becomes a dead letter with `reason`. The outcome is kept for 7 days, in which a
+  /// repetition gets the same refusal, also one outside sessions that its sender redrives. Returns as `retryInbox`;
+  /// also throws `invalidOption`, for a `reason` that is empty or longer than 128 bytes.
   InboxReceipt discardInbox(std::string_view source, std::string_view messageId, std::string_view reason = "discarded");
 
-  /// The same for all that `filter` chooses; slices, returns and throws as `retryInbox`.
+  /// The same for all frames that match `filter`; slices, returns and throws as `retryInbox`.
   std::uint64_t discardInbox(const InboxFilter& filter, std::string_view reason = "discarded");
 
-  /// Gives free pages of the file back to the file system, in slices of about a millisecond so that enqueues pass in
-  /// between; at most `pagesMax`, 0 (default): all. The log is folded in first, unless a reader or a writer is in the
-  /// way: what is given back is written to it, and it may be what fills the disk. A run does the same by itself while
-  /// more than a quarter of the file is free. Returns how many pages were given back: none in a file that the
+  /// Gives free pages of the file back to the file system, in slices of about a millisecond between which enqueues can
+  /// run; at most `pagesMax`, 0 (default): all. The log is checkpointed first, unless a reader or a writer prevents it:
+  /// pages given back are written to the log, and the log may be what fills the disk. A run does the same by itself
+  /// while more than a quarter of the file is free. Returns the number of pages given back: none in a file that the
   /// application made without incremental vacuum, which is never converted. The file gets shorter once its log is
-  /// folded in, which follows unless a reader is in the way. After a throw, the slices before it are done.
+  /// checkpointed, which follows unless a reader prevents it. After a throw, the slices before it are done.
   std::uint64_t vacuum(std::uint64_t pagesMax = 0);
 
-  /// Makes the outbox in `file` another store, after a backup was put back: it gets a new identity, and its sessions
-  /// are numbered from 1, so that no peer takes its messages for those that the lost file has sent. What is pending
-  /// stays so, with ids, order and charged attempts; what was delivered since the backup is sent, and takes effect,
-  /// again. Deferred and retained acknowledged messages are deleted: their peers have them. What the file has received
-  /// stays as it is.
+  /// Makes the outbox in `file` another store, after a backup was restored: it gets a new identity, and its sessions
+  /// are numbered from 1, so that no peer takes its messages for those that the lost file has sent. Pending messages
+  /// stay pending, with ids, order and charged attempts; messages delivered since the backup are sent, and take effect,
+  /// again. Deferred and retained acknowledged messages are deleted, because their peers have them. What the file has
+  /// received is not changed.
   ///
   /// No other process may have the file open. Throws `Error` as `OutboxManager::open`, and `alreadyRunning` if one has;
   /// then nothing was changed.

@@ -29,21 +29,21 @@ class OutboxManager;
 /// Reads an outbox: figures, messages, dead letters, peers, sessions, and why a message is not moving. Writes nothing
 /// and keeps no writer waiting.
 ///
-/// Opened on a file, it takes no part in the outbox: for tools and monitors beside running agents. A file that may only
-/// be read will do, also when no agent runs; the file and its log stay as they are, also where a killed agent left the
-/// log behind. Made from a manager, it reads that manager's file, and knows what its run is doing, too.
+/// Opened on a file, it takes no part in the outbox: for tools and monitors beside running agents. Read permission is
+/// enough, also when no agent runs; the file and its log are not changed, even if a killed agent left the log behind.
+/// Made from a manager, it reads that manager's file, and also knows the state of its run.
 ///
 /// Each call sees one committed instant. All throw `Error` as reads fail: `databaseBusy`, `databaseReadOnly`,
-/// `databaseCorrupt`, `notADatabase`, `cannotOpen`, `ioError`, `outOfMemory`, `databaseError`; one that reopens the
-/// file, because an agent has come since, or `verify`, as `open`. Made from a manager, `getStats` and `verify` also
-/// throw `databaseReplaced`. A page's `limit` is 1 to 10,000; another one throws `invalidOption`.
+/// `databaseCorrupt`, `notADatabase`, `cannotOpen`, `ioError`, `outOfMemory`, `databaseError`. `verify`, and a call
+/// that reopens the file because an agent has started since, throw as `open`. Made from a manager, `getStats` and
+/// `verify` also throw `databaseReplaced`. A page's `limit` is 1 to 10,000; any other value throws `invalidOption`.
 ///
 /// Thread-safety: all members may be called from any thread.
 /// Lifetime: one made from a manager shares the manager's open file, which stays open until both are gone.
 class OutboxReader {
 public:
-  /// Opens the outbox in `file`, which must be there, with the tables of this version. Of `options` it uses
-  /// `tablePrefix`, `vfs`, `busyTimeout`, `clock`, `trustSchema` and `retry.horizon`.
+  /// Opens the outbox in `file`, which must exist, with the tables of this version. Of `options` it uses `tablePrefix`,
+  /// `vfs`, `busyTimeout`, `clock`, `trustSchema` and `retry.horizon`.
   ///
   /// Throws `Error`: `invalidOption`, `cannotOpen`, `databaseBusy`, `databaseReadOnly`, `schemaTooNew`,
   /// `schemaMissing`, `notADatabase`, `databaseCorrupt`, `ioError`, `outOfMemory`, `databaseError`. The file is not
@@ -62,49 +62,48 @@ public:
   /// Counters and gauges, in O(1).
   [[nodiscard]] Stats getStats() const;
 
-  /// The same for each peer that the file knows, also those of earlier configurations, in O(peers).
+  /// The same for each peer in the file, including peers of earlier configurations, in O(peers).
   [[nodiscard]] std::vector<PeerStats> peerStats() const;
 
-  /// One session's gauges, in O(1); nothing when no message was ever enqueued to it.
+  /// One session's gauges, in O(1); empty if no message was ever enqueued to it.
   [[nodiscard]] std::optional<SessionStats> sessionStats(std::string_view peer, std::string_view session) const;
 
-  /// Up to `limit` sessions that `filter` chooses, from where the page before ended; 0: from the start.
+  /// Up to `limit` sessions that match `filter`, from the end of the previous page (its `next`); 0: from the start.
   [[nodiscard]] SessionPage sessions(const SessionFilter& filter = {}, std::size_t limit = 100,
                                      std::int64_t after = 0) const;
 
-  /// Every peer in the file, by name, and where its circuit stands. `isConfigured` and the gauges of a run are known to
-  /// a reader that was made from a manager; otherwise they stay false and 0.
+  /// Every peer in the file, ordered by name, with its state. `isConfigured` and the gauges of a run are set only by a
+  /// reader made from a manager; otherwise they stay false and 0.
   [[nodiscard]] std::vector<PeerStatus> peers() const;
 
-  /// Up to `limit` blocked sessions, in the order of their dead letters, with the number of messages that wait;
-  /// O(limit).
+  /// Up to `limit` blocked sessions, in the order of their dead letters, with the number of waiting messages; O(limit).
   [[nodiscard]] std::vector<BlockedSession> blockedSessions(std::size_t limit = 100) const;
 
-  /// The message as it stands, or nothing when it was never here, or is acknowledged and not retained.
+  /// The message's current state; empty if it was never here, or is acknowledged and not retained.
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const;
 
-  /// What was enqueued under this id, with the id, its session's priority as it is now, and without its idempotency
-  /// key; nothing when `find` finds nothing.
+  /// The frame enqueued under this id, with the id, its session's current priority, and without its idempotency key;
+  /// empty if `find` returns nothing.
   [[nodiscard]] std::optional<Frame> frame(std::string_view messageId) const;
 
-  /// Up to `limit` messages that `filter` chooses, from where the page before ended (its `next`, or the `row` of its
-  /// last message); 0: from the start. Dead letters and messages in flight are found without a look at the rest;
-  /// otherwise it costs by the rows that it passes, a bounded number per page.
+  /// Up to `limit` messages that match `filter`, from the end of the previous page (its `next`, or the `row` of its
+  /// last message); 0: from the start. Dead letters and messages in flight are found without reading other rows;
+  /// otherwise the cost grows with the rows passed, a bounded number per page.
   [[nodiscard]] MessagePage messages(const MessageFilter& filter, std::size_t limit = 100,
                                      std::int64_t after = 0) const;
 
-  /// Up to `limit` dead letters that `filter` chooses, from where the page before ended; 0: from the start. Costs by
-  /// the number of dead letters that it looks at, not by the backlog.
+  /// Up to `limit` dead letters that match `filter`, from the end of the previous page; 0: from the start. The cost
+  /// grows with the number of dead letters examined, not with the backlog.
   [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit = 100,
                                            std::int64_t after = 0) const;
 
   /// Up to `limit` dead letters, newest enqueue first; O(limit).
   [[nodiscard]] std::vector<MessageInfo> newestDeadLetters(std::size_t limit = 100) const;
 
-  /// Writes the messages that `filter` chooses, oldest enqueue first: calls `sink` with a line of JSON for each, its
-  /// line break included, in the form of proto/export.md. No snapshot is held meanwhile: a message that is retired
-  /// before its turn is left out. Costs by the size of the backlog. Returns how many were written. Throws what `sink`
-  /// throws, besides.
+  /// Writes the messages that match `filter`, oldest enqueue first: calls `sink` with one line of JSON for each, line
+  /// break included, in the form of proto/export.md. No snapshot is held meanwhile: a message that is retired before
+  /// its turn is left out. The cost grows with the backlog. Returns the number of messages written. Also throws what
+  /// `sink` throws.
   std::uint64_t exportMessages(const MessageFilter& filter,
                                const std::function<void(std::string_view line)>& sink) const;
 
@@ -112,56 +111,56 @@ public:
   std::uint64_t exportDeadLetters(const DeadLetterFilter& filter,
                                   const std::function<void(std::string_view line)>& sink) const;
 
-  /// Says why a message is not moving, in data and in a sentence; nothing when the id is unknown. Costs a bounded look
-  /// at the rows ahead of it. `BlockReason::notRunning` means, to a reader that was made from a manager, that no run is
-  /// under way in this process; otherwise, that no process has the file open as a manager.
+  /// Explains why a message is not moving, in data and in a sentence; empty if the id is unknown. Reads a bounded
+  /// number of the rows ahead of it. `BlockReason::notRunning` means, in a reader made from a manager, that no run is
+  /// under way in this process; in any other reader, that no process has the file open as a manager.
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
 
-  /// Checks the file's every invariant on a connection of its own, at one committed instant. Takes time by the size of
-  /// the file and keeps no writer waiting, but the log cannot be folded into the file meanwhile.
+  /// Checks every invariant of the file on a connection of its own, at one committed instant. Takes time in proportion
+  /// to the file's size. No writer waits, but the log cannot be checkpointed meanwhile.
   [[nodiscard]] VerifyReport verify() const;
 
   /// The file's version and identity, and the SQLite that reads it.
   [[nodiscard]] FileInfo fileInfo() const;
 
-  /// Copies the file as it is at this instant to `to`, which must not be there, beside agents that go on. The copy has
-  /// the permissions of the file, is synced with its folder, and needs no log; on a failure it is deleted. `progress`
-  /// is called now and then with the bytes that are copied and those of the whole. The log cannot be folded into the
-  /// file meanwhile. Throws as `verify`; `cannotOpen` when `to` is there or cannot be made; and what `progress` throws.
+  /// Copies the file as of this instant to `to`, which must not exist; agents may keep running. The copy has the file's
+  /// permissions, is synced with its folder, and needs no log; on a failure it is deleted. `progress` is called now and
+  /// then with the number of bytes copied and the total. The log cannot be checkpointed meanwhile. Throws as `verify`;
+  /// `cannotOpen` if `to` exists or cannot be created; and what `progress` throws.
   void backUp(const std::filesystem::path& to,
               const std::function<void(std::uint64_t done, std::uint64_t of)>& progress = {}) const;
 
-  /// Up to `limit` senders of inbound frames, those that make this file keep most first. Costs by the number of
-  /// senders.
+  /// Up to `limit` senders of inbound frames; those for which this file keeps most come first. The cost grows with the
+  /// number of senders.
   [[nodiscard]] std::vector<InboundSenderStats> inboundSenders(std::size_t limit = 100) const;
 
-  /// Up to `limit` stores of one sender of inbound frames, the one with the newest frame first. Costs by the number of
-  /// that sender's stores and sessions.
+  /// Up to `limit` stores of one sender of inbound frames; the store with the newest frame comes first. The cost grows
+  /// with the number of that sender's stores and sessions.
   [[nodiscard]] std::vector<InboundOriginStats> inboundOrigins(std::string_view source, std::size_t limit = 100) const;
 
-  /// Up to `limit` deferred frames that `filter` chooses, from where the page before ended (its `next`, or the `row` of
-  /// its last frame); 0: from the start. Costs by the rows that it passes, a bounded number per page.
+  /// Up to `limit` deferred frames that match `filter`, from the end of the previous page (its `next`, or the `row` of
+  /// its last frame); 0: from the start. The cost grows with the rows passed, a bounded number per page.
   [[nodiscard]] InboxPage inbox(const InboxFilter& filter, std::size_t limit = 100, std::int64_t after = 0) const;
 
-  /// A sender's deferred frame as it stands, or nothing when it was never here, or has ended and nothing is kept of its
-  /// end. Where stores or sessions of that sender have used the id twice, the frame that waits, and of several the
-  /// oldest. Costs by the number of frames that wait; so do the next two.
+  /// A sender's deferred frame; empty if it was never here, or has ended and its end is not kept. If stores or sessions
+  /// of that sender have used the id twice, the waiting frame; of several, the oldest. The cost grows with the number
+  /// of waiting frames, as does that of `inboxFrame` and `inboxSources`.
   [[nodiscard]] std::optional<InboxInfo> findInbox(std::string_view source, std::string_view messageId) const;
 
   /// The deferred frames that wait for an application, among the first 10,000 of the inbox.
   [[nodiscard]] UnattendedFrames unattendedFrames() const;
 
-  /// The applications that deferred frames are given to, as the live process that gives them knows them; empty: none
-  /// does. Of several processes, the one that opened the file first counts.
+  /// The applications that deferred frames are given to, as known to the live process that gives them out; empty if no
+  /// process does. Of several processes, the one that opened the file first counts.
   [[nodiscard]] std::vector<Application> applications() const;
 
-  /// The deferred frame as its handler gets it; nothing when it has ended, or `findInbox` finds nothing.
+  /// The deferred frame as its handler gets it; empty if it has ended, or `findInbox` returns nothing.
   [[nodiscard]] std::optional<InboundFrame> inboxFrame(std::string_view source, std::string_view messageId) const;
 
-  /// The senders of deferred frames with this id, by name, also of those that have ended.
+  /// The senders of deferred frames with this id, ordered by name, including frames that have ended.
   [[nodiscard]] std::vector<std::string> inboxSources(std::string_view messageId) const;
 
-  /// Says why a deferred frame is not done, in data and in a sentence; nothing when `findInbox` finds nothing.
+  /// Explains why a deferred frame is not done, in data and in a sentence; empty if `findInbox` returns nothing.
   [[nodiscard]] std::optional<InboxExplanation> explainInbox(std::string_view source, std::string_view messageId) const;
 
   /// The ids of the live processes that have the file open as managers, delivering or not, once for each manager.

@@ -17,18 +17,18 @@ class OutboxManager;
 /// with the business data (P2 in ARCHITECTURE.md). The manager's file and the connection's file must be the same, and
 /// the connection not the manager's own: a handler enqueues through `InboundTransaction::enqueue`.
 ///
-/// Inside your transaction call only the writer. The manager's `enqueue` would wait for the write lock that your
+/// Inside the transaction call only the writer. The manager's `enqueue` would wait for the write lock that the
 /// transaction holds, and fail with `databaseBusy` after `OutboxOptions::busyTimeout`. Begin the transaction with BEGIN
 /// IMMEDIATE: it takes the write lock at the beginning, and waits for it. A transaction that reads first and writes
 /// later fails without waiting if another connection has committed in between.
 ///
-/// While it lives, the connection's automatic checkpoints are off (the store checkpoints) and its commits wake the
-/// manager. Its transactions stay in memory until they commit (`PRAGMA cache_spill=OFF`): SQLite 3.40 can lose a commit
-/// when a savepoint was undone in it after a spill, and a refused enqueue undoes one.
+/// While the writer exists, the connection's automatic checkpoints are off (the store checkpoints), its commits wake
+/// the manager, and its transactions stay in memory until they commit (`PRAGMA cache_spill=OFF`): SQLite 3.40 can lose
+/// a commit if a savepoint was undone in it after a spill, and a refused enqueue undoes one.
 ///
 /// Thread-safety: that of the connection; one thread at a time.
-/// Lifetime: must end before the connection; may outlive the manager, after which enqueues still work and are found by
-/// the next manager that opens the file.
+/// Lifetime: must be destroyed before the connection; may outlive the manager: enqueues then still work and are found
+/// by the next manager that opens the file.
 class OutboxWriter {
 public:
   /// Binds to `connection`, and raises its `synchronous` to FULL when the manager promises power-cut durability.

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `OutboxReader::peers` and `OutboxReader::blockedSessions` answer.
+// Results of `OutboxReader::peers` and `OutboxReader::blockedSessions`.
 
 #include <cstdint>
 #include <string>
@@ -10,17 +10,18 @@
 
 namespace ackbox {
 
-/// A peer's circuit.
+/// The state of a peer, as this agent's delivery sees it.
 enum class PeerState : std::uint8_t {
-  /// It answers, or was never asked.
+  /// It answers, or was never sent a request.
   up,
   /// It does not answer; it is probed with growing delays.
   down,
-  /// It refuses us (401, 403, 404, 405, 415, a redirect) with every message that it was asked with since it took one:
-  /// probed with another message each time, ever slower, until someone mends it, or at once on `resume`.
+  /// It refuses this agent (401, 403, 404, 405, 415, a redirect) with every message sent since the last one that it
+  /// accepted. It is probed with a different message each time, at growing delays, until the cause is fixed; `resume`
+  /// probes it at once.
   held,
-  /// It said that it is gone for good (410), to all messages that it could be asked with or to many: not probed until
-  /// `resume`.
+  /// It answered that it is gone for good (410), to every message that could be tried or to many of them: not probed
+  /// until `resume`.
   disabled,
   /// `pause` stopped it.
   paused,
@@ -29,25 +30,25 @@ enum class PeerState : std::uint8_t {
 /// The state's name, as printed: `"up"`, `"down"`, …
 [[nodiscard]] std::string_view toString(PeerState state) noexcept;
 
-/// A peer as the file has it, and the gauges of this process's run.
+/// A peer as recorded in the file, and the gauges of this process's run.
 struct PeerStatus {
   std::string name = {};
   PeerState state = PeerState::up;
-  /// Since when; the epoch when the file does not say.
+  /// When the state began; the epoch if the file does not record it.
   WallTime since{};
   /// Requests that failed in a row, whatever `state` says.
   std::uint32_t failures = 0;
-  /// While `down` or `held`: when it is asked again, by the calendar of the process that delivers. That process counts
-  /// the delay itself, so it asks in time also where its calendar was set back, and this instant is later than it does.
+  /// While `down` or `held`: when it is probed again, by the calendar of the delivering process. That process measures
+  /// the delay independently of the calendar, so if its calendar was set back, it probes before this instant.
   WallTime nextProbeAt{};
-  /// What the last failure said; empty after a success.
+  /// The text of the last failure; empty after a success.
   std::string lastError = {};
-  /// Whether this process was given the peer in `OutboxOptions::peers`.
+  /// Whether the peer is in this process's `OutboxOptions::peers`.
   bool isConfigured = false;
   /// Of this process's run; 0 without one.
   std::uint32_t requestsInFlight = 0;
   std::uint64_t readySessions = 0;
-  /// While its `RateLimit` keeps the run waiting: until when. Otherwise the epoch.
+  /// While its `RateLimit` makes the run wait: the end of that wait. Otherwise the epoch.
   WallTime rateLimitedUntil{};
 };
 
@@ -61,7 +62,7 @@ struct BlockedSession {
   std::string reason = {};
   std::string lastError = {};
   WallTime since{};
-  /// The session's messages that are not settled: what waits behind it, and what the peer deferred before it.
+  /// The session's unsettled messages: those behind the dead letter, and those before it that the peer has deferred.
   std::uint64_t waiting = 0;
 };
 

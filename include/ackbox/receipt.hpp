@@ -10,9 +10,9 @@ namespace ackbox {
 enum class EnqueueStatus : std::uint8_t {
   /// Durable; it will be delivered or end as a dead letter with a reason.
   stored,
-  /// The same was enqueued before, and the receipt names that message: one with this idempotency key, or one with this
-  /// id that is in the store, in any state. The id of a message that was acknowledged and deleted is free again; its
-  /// idempotency key is not until `OutboxOptions::idempotencyRetention` is over.
+  /// A message with this idempotency key was enqueued before, or one with this id is in the store, in any state; the
+  /// receipt names it. The id of a message that was acknowledged and deleted can be used again; its idempotency key
+  /// only when `OutboxOptions::idempotencyRetention` is over.
   duplicate,
   /// `maxPending` or `maxPendingBytes` is reached: slow down and try again.
   queueFull,
@@ -27,29 +27,29 @@ enum class EnqueueStatus : std::uint8_t {
 /// The status's name, as printed: `"stored"`, `"queueFull"`, …
 [[nodiscard]] std::string_view toString(EnqueueStatus status) noexcept;
 
-/// What an enqueue does when the queue is full.
+/// What an enqueue does if the queue is full.
 enum class WhenFull : std::uint8_t {
   /// It answers `queueFull` at once.
   refuse,
-  /// It waits until there is room, behind those that wait already; see `OutboxManager::enqueueThen`.
+  /// It waits until there is room, behind the enqueues that already wait; see `OutboxManager::enqueueThen`.
   wait,
 };
 
-/// What became of one enqueue.
+/// The result of one enqueue.
 struct EnqueueReceipt {
   EnqueueStatus status = EnqueueStatus::stored;
-  /// The message's id, given or generated; of a duplicate, the first one's. Empty when the frame was refused before it
-  /// had one.
+  /// The message's id, given or generated; for a duplicate, the first message's. Empty if the frame was refused before
+  /// it had an id.
   std::string messageId = {};
-  /// Its place in its session, counted from 1. 0 when nothing was stored, and for unordered messages.
+  /// The message's number in its session, from 1; for a duplicate, the first message's. 0 if refused or unordered.
   std::uint64_t sequence = 0;
   /// For a refusal: what is wrong and what to do, in a sentence.
   std::string detail = {};
-  /// The pending message that this one replaced by its `supersedeKey`, the latest if there were several; empty: none.
-  /// It may have taken effect at the peer all the same, where a process was killed before it had the peer's answer.
+  /// The pending message that this one replaced by its `supersedeKey`, the latest if there were several; empty if none.
+  /// The peer may have applied it all the same, if a process was killed before it had the peer's answer.
   std::string supersededId = {};
 
-  /// True when the message is in the store's care, from this call or from an earlier one.
+  /// True if the message was stored, by this call or by an earlier one.
   [[nodiscard]] bool accepted() const noexcept {
     return status == EnqueueStatus::stored || status == EnqueueStatus::duplicate;
   }

@@ -22,17 +22,18 @@ public:
   using std::runtime_error::runtime_error;
 };
 
-/// Handles a frame on the sending side, where it is relayed into something local; see `Router::sender`. An exception is
-/// a `notNow`; `defer` counts as one too.
+/// Handles a frame at the sender, when it is relayed to a local destination; see `Router::sender`. An exception counts
+/// as `notNow`, and so does `defer`.
 using LocalHandler = std::function<HandlerResult(const OutboundFrame& frame)>;
 
 /// Handlers by frame type, for an `InboundHandler` or for a local sink.
 ///
-/// A pattern is a type (`com.example.order.placed`) or a beginning of types with a star for the rest (`com.example.*`,
-/// or `*` for all). The exact type goes before the longest beginning. Registering a pattern again replaces its handler.
+/// A pattern is a type (`com.example.order.placed`), or a prefix followed by a star (`com.example.*`, or `*` for all).
+/// An exact type takes precedence over a prefix, and a longer prefix over a shorter one. Registering a pattern again
+/// replaces its handler.
 ///
-/// Thread-safety: none while handlers are registered; what `frameHandler`, `deferredHandler` and `sender` return has a
-/// copy of its own, and is safe.
+/// Thread-safety: none while handlers are registered; what `frameHandler`, `deferredHandler` and `sender` return has
+/// its own copy of the handlers and is thread-safe.
 class Router {
 public:
   Router();
@@ -41,17 +42,18 @@ public:
   Router& operator=(Router other) noexcept;
   ~Router();
 
-  /// Inbound frames that are handled in the short transaction.
+  /// Registers a handler that runs in an inbound frame's short transaction.
   /// Throws `Error` with `invalidOption`: an empty pattern, a star that is not at its end, or an empty handler.
   Router& on(std::string pattern, FrameHandler handler);
 
-  /// Inbound frames that are kept and worked on later, off the store's lock. Throws as `on`.
+  /// Registers a handler for inbound frames that are deferred and worked on later, off the store's lock. Throws as
+  /// `on`.
   Router& onDeferred(std::string pattern, DeferredHandler handler);
 
-  /// Outbound frames of a local sink. Throws as `on`.
+  /// Registers a handler for outbound frames of a local destination. Throws as `on`.
   Router& onLocal(std::string pattern, LocalHandler handler);
 
-  /// The same with the payload decoded: `handler(const Value&, const InboundFrame&, InboundTransaction&)`.
+  /// As `on`, with the payload decoded: `handler(const Value&, const InboundFrame&, InboundTransaction&)`.
   template <typename Value, typename Handler>
   Router& on(const Codec<Value>& codec, Handler handler) {
     return on(codec.type,
@@ -60,7 +62,7 @@ public:
                 return handler(decoded(decode, frame.data), frame, transaction);
               });
   }
-  /// `handler(const Value&, DeferredFrame)`.
+  /// As `onDeferred`, with the payload decoded: `handler(const Value&, DeferredFrame)`.
   template <typename Value, typename Handler>
   Router& onDeferred(const Codec<Value>& codec, Handler handler) {
     return onDeferred(codec.type, [decode = codec.decode, handler = std::move(handler)](DeferredFrame frame) {
@@ -69,7 +71,7 @@ public:
       handler(value, std::move(frame));
     });
   }
-  /// `handler(const Value&, const OutboundFrame&)`.
+  /// As `onLocal`, with the payload decoded: `handler(const Value&, const OutboundFrame&)`.
   template <typename Value, typename Handler>
   Router& onLocal(const Codec<Value>& codec, Handler handler) {
     return onLocal(codec.type,
@@ -78,23 +80,23 @@ public:
                    });
   }
 
-  /// What to answer for a type that has no handler. Default: `reject` with code `unknown-type`. A `notNow` would hold
-  /// the session's other frames up until the sender's budget is spent, and end in the same dead letter; it fits where a
-  /// newer version of the receiver is on its way.
+  /// Sets the answer for a type without a handler. Default: `reject` with code `unknown-type`. A `notNow` would hold up
+  /// the session's other frames until the sender's budget is spent, and end in the same dead letter; use it if a newer
+  /// version of the receiver is about to be deployed.
   Router& onUnknown(std::function<HandlerResult(std::string_view type)> answer);
 
-  /// What to answer when a payload cannot be read (`Undecodable`); `why` is the decoder's text. Default: `reject` with
-  /// code `undecodable` and no more, as the text may quote the payload.
+  /// Sets the answer for a payload that cannot be read (`Undecodable`); `why` is the decoder's text. Default: `reject`
+  /// with code `undecodable` and a fixed detail, because the decoder's text may quote the payload.
   Router& onUndecodable(std::function<HandlerResult(std::string_view type, std::string_view why)> answer);
 
-  /// For an `InboundHandler`: runs handlers given to `on`, and answers `defer` for those given to `onDeferred`.
+  /// For an `InboundHandler`: runs the handlers given to `on`, and answers `defer` for types given to `onDeferred`.
   [[nodiscard]] FrameHandler frameHandler() const;
 
   /// For `DeferredOptions::handler`. Empty when no handler was given to `onDeferred`.
   [[nodiscard]] DeferredHandler deferredHandler() const;
 
-  /// For `OutboxManager::setSender`: relays frames into the handlers given to `onLocal`, a frame at a time, in order,
-  /// on a thread of its own; a session's later frames are held once one of them fails.
+  /// For `OutboxManager::setSender`: relays frames to the handlers given to `onLocal`, one frame at a time, in order,
+  /// on a thread of its own; once a frame of a session fails, the session's later frames are held.
   [[nodiscard]] std::shared_ptr<Sender> sender() const;
 
 private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What delivery did, as `OutboxManager` reports it.
+// The results of delivery that `OutboxManager` returns.
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@ struct DrainReport {
   std::uint64_t deferred = 0;
   std::uint64_t retried = 0;
   std::uint64_t failed = 0;
-  /// Put back without a charge: the peer was away.
+  /// Put back without a charge: the peer was unreachable.
   std::uint64_t released = 0;
 };
 
@@ -23,7 +23,7 @@ struct StopReport {
   std::uint64_t abandonedRequests = 0;
   /// Claimed messages put back to pending without a charge.
   std::uint64_t released = 0;
-  /// Messages whose outcome came while it waited: acknowledged, deferred, given up, or to be retried.
+  /// Messages with an outcome that came while `stop` waited: acknowledged, deferred, given up, or to be retried.
   std::uint64_t settled = 0;
 };
 

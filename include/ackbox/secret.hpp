@@ -10,16 +10,16 @@
 
 namespace ackbox {
 
-/// The text of a key that must not be seen: `whsec_…` (shared), `whsk_…` (private) or `whpk_…` (public), each with
-/// base64 behind it. Copies share one buffer, which is overwritten when the last of them goes. There is no way to print
-/// it.
+/// The text of a key, which must not be shown: `whsec_…` (shared), `whsk_…` (private) or `whpk_…` (public), each
+/// followed by base64. Copies share one buffer, which is overwritten when the last copy is destroyed. A `Secret` cannot
+/// be printed.
 ///
 /// Thread-safety: as an `int`.
 class Secret {
 public:
-  /// Nothing.
+  /// An empty secret.
   Secret() = default;
-  /// Takes over the text, and overwrites what is left of it in the argument.
+  /// Takes over the text, and overwrites what remains of it in the argument.
   explicit Secret(std::string text);
 
   /// The text, for code that computes with it. Lifetime: this object's.
@@ -31,41 +31,41 @@ private:
 
 std::ostream& operator<<(std::ostream&, const Secret&) = delete;
 
-/// Where the secrets shared with one peer come from. Requests are signed with all that it gives, and verified with any
-/// of them. It is asked again with the first request after a second, so that keys are rotated and revoked without a
-/// restart. What then counts, and how long after the change at the latest:
+/// The source of the secrets shared with one peer. Requests are signed with all secrets that it returns, and verified
+/// with any of them. It is read again at the first request after a second, so that keys can be rotated and revoked
+/// without a restart. The secrets in force after a change of the source:
 ///
-/// - other secrets, fewer, or none: these, after a second. With none, no request is
-///   believed as this peer's.
-/// - nothing that can be read (deleted, no permission, a malformed secret, an exception): those from before, for
-///   `secretsGrace` from when they were last read, and then none.
+/// - other secrets, fewer, or none: these, after a second at the latest. With none, no request is accepted as this
+///   peer's.
+/// - nothing readable (deleted, no permission, a malformed secret, an exception): the earlier ones, for `secretsGrace`
+///   from when they were last read, and then none.
 ///
-/// So put a new file in the old one's place by a rename: one that is read while it is written may be empty.
+/// Therefore replace a file by renaming a new one over it: a file that is read while it is written may be empty.
 ///
 /// Thread-safety: as an `int`; `load` may be called from any thread.
 class SecretSource {
 public:
-  /// None: nothing is signed.
+  /// No source: nothing is signed.
   SecretSource() = default;
 
-  /// These, for good.
+  /// Always these secrets.
   [[nodiscard]] static SecretSource fixed(std::vector<Secret> secrets);
-  /// The lines of a text file of at most 64 KiB; blank ones, and those that begin with `#`, are passed over. Read anew
-  /// at each `load`.
+  /// The lines of a text file of at most 64 KiB; blank lines and those that begin with `#` are skipped. Read again at
+  /// each `load`.
   [[nodiscard]] static SecretSource file(std::filesystem::path path);
-  /// The words of an environment variable. Read once, now.
+  /// The words of an environment variable, read once, in this call.
   /// Throws `Error` with `secretsUnreadable` if it is not set.
   [[nodiscard]] static SecretSource environment(const std::string& variable);
-  /// Whatever `function` gives, such as a vault's answer; called at each `load`, on any thread. It must be quick, and
-  /// throw where it does not know: an empty list takes all secrets away.
+  /// The result of `function`, such as a vault's answer; called at each `load`, on any thread. It must be fast, and
+  /// throw if it cannot get the secrets: an empty list takes all secrets away.
   [[nodiscard]] static SecretSource callback(std::function<std::vector<Secret>()> function);
 
-  /// Whether there is a source at all.
+  /// Whether there is a source.
   explicit operator bool() const noexcept { return static_cast<bool>(function_); }
 
-  /// The secrets as they are now.
+  /// The current secrets.
   /// Throws `Error`: `secretsUnreadable` if a file cannot be read, with the cause in `what()`; `invalidOption` if it
-  /// has more than 64 KiB; and whatever a callback throws.
+  /// has more than 64 KiB; also what a callback throws.
   [[nodiscard]] std::vector<Secret> load() const;
 
 private:

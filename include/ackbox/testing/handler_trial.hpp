@@ -16,7 +16,7 @@ class Database;
 
 namespace ackbox::testing {
 
-/// What `HandlerTrial` makes its file with.
+/// Options of a `HandlerTrial`.
 struct HandlerTrialOptions {
   /// SQL that makes the handler's tables and rows. Default: none.
   std::string schema = {};
@@ -26,27 +26,27 @@ struct HandlerTrialOptions {
   std::string agent = "urn:agent:bank";
 };
 
-/// What one call of a handler came to.
+/// The result of one call of a handler.
 struct HandlerTrialResult {
-  /// Whether the handler was called: not with a frame that is a duplicate, has expired or is refused.
+  /// Whether the handler was called; it is not for a frame that is a duplicate, has expired or is refused.
   bool wasCalled = false;
-  /// What it returned; when it threw, the `notNow` that stands for that.
+  /// The handler's result; if it threw, the `notNow` that stands for the exception.
   HandlerResult result = {};
-  /// The text of what it threw; empty: nothing.
+  /// The text of the handler's exception; empty if it did not throw.
   std::string thrown = {};
-  /// What the sender would be answered.
+  /// The answer that the sender would get.
   FrameResult answer = {};
-  /// What it enqueued, as far as it was committed, with the ids that were assigned.
+  /// The frames that the handler enqueued, as far as they were committed, with the assigned ids.
   std::vector<Frame> enqueued = {};
-  /// The rows by which the application's tables differ from before, by table: `- table: column=value, …` for a row that
-  /// is gone, `+` for one that has come; a changed row is one of each.
+  /// The changed rows of the application's tables, by table: `- table: column=value, …` for a row that was removed, `+`
+  /// for one that was added; a row that was updated appears as one of each.
   std::vector<std::string> written = {};
 };
 
-/// A receiver for unit tests of a handler: one temporary file, no faults, nothing beside the frame at hand. Each frame
-/// goes the way of production: admission, savepoint, handler, mark, commit.
+/// A receiver for unit tests of a handler: one temporary file, no faults, one frame at a time. Each frame takes the
+/// steps of production: admission, savepoint, handler, mark, commit.
 ///
-/// Thread-safety: none. Lifetime: the file goes with it.
+/// Thread-safety: none. Lifetime: the file is deleted with this object.
 class HandlerTrial {
 public:
   /// Throws `SQLite::Exception` when `schema` fails, `Error` as `OutboxManager::open`.
@@ -55,11 +55,11 @@ public:
   HandlerTrial& operator=(const HandlerTrial&) = delete;
   ~HandlerTrial();
 
-  /// Gives `frame` to `handler` and returns when its transaction has ended. What `frame` leaves out is filled in: `id`
-  /// (`frame-1`, `frame-2`, …), `source` (`urn:agent:alice`), `type` (`test.frame`), and in a session `origin` and the
-  /// sequence numbers, one above the last of the session.
+  /// Gives `frame` to `handler` and returns when its transaction has ended. Fields that `frame` leaves out are filled
+  /// in: `id` (`frame-1`, `frame-2`, …), `source` (`urn:agent:alice`), `type` (`test.frame`), and in a session `origin`
+  /// and the sequence numbers, one above the last of the session.
   ///
-  /// A deferral is answered as in production; nothing works on the frame then.
+  /// A `defer` is answered as in production, but nothing works on the frame afterwards.
   HandlerTrialResult run(const FrameHandler& handler, InboundFrame frame);
 
   /// A connection to the file, to prepare rows and to look at them.

@@ -8,7 +8,7 @@
 
 namespace ackbox::testing {
 
-/// What happens to requests on the way. Each probability, from 0 to 1, is drawn for every request on its own.
+/// Faults of requests on their way. Each probability, from 0 to 1, is drawn for every request independently.
 struct NetworkFaults {
   /// The connection is refused: nothing arrives.
   double refused = 0;
@@ -22,16 +22,16 @@ struct NetworkFaults {
   double answerLost = 0;
   /// A second copy arrives later.
   double duplicated = 0;
-  /// Something on the way answers 503.
+  /// An intermediary answers 503.
   double overloaded = 0;
-  /// Something on the way answers 200 with a page of its own.
+  /// An intermediary answers 200 with a page of its own.
   double captured = 0;
-  /// Something on the way answers 404, as a wrong route does.
+  /// An intermediary answers 404, as a wrong route does.
   double misdirected = 0;
-  /// Something on the way answers 413 to each request with a longer body. Unit: bytes. 0: nothing does. A message that
-  /// is longer alone is given up.
+  /// An intermediary answers 413 to each request with a longer body. Unit: bytes. 0: no such answers. A single message
+  /// that is longer is given up.
   std::size_t bodyBytesMax = 0;
-  /// Each way takes a time drawn from this range, so that requests overtake each other. Defaults: 1 to 20 ms.
+  /// Each direction takes a time drawn from this range, so that requests overtake each other. Defaults: 1 to 20 ms.
   std::chrono::milliseconds delayMin{1};
   std::chrono::milliseconds delayMax{20};
 };
@@ -43,12 +43,12 @@ class SimulatedNetwork {
 public:
   virtual ~SimulatedNetwork() = default;
 
-  /// For requests from now on.
+  /// Sets the faults of requests from now on.
   virtual void setFaults(const NetworkFaults& faults) = 0;
-  /// From now on nothing that `from` says reaches `to`: neither its requests nor its answers. One way; a partition is
-  /// two of them. Names of processes.
+  /// From now on nothing from process `from` reaches process `to`, neither requests nor answers. One way; a partition
+  /// takes two calls.
   virtual void block(std::string_view from, std::string_view to) = 0;
-  /// Takes all blocks and faults back.
+  /// Removes all blocks and faults.
   virtual void heal() = 0;
 
   /// How many requests were sent so far, for bounds in tests.

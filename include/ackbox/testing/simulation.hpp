@@ -18,17 +18,17 @@
 
 namespace ackbox::testing {
 
-/// What a disk says that fails while its process goes on.
+/// The error of a disk that fails while its process goes on.
 enum class DiskFault : std::uint8_t {
-  /// To each try to begin a write transaction: another connection holds the write lock.
+  /// Each attempt to begin a write transaction fails: another connection holds the write lock.
   busy,
-  /// To each write: it has no room.
+  /// Each write fails: the disk is full.
   full,
-  /// To each write, truncation, deletion and sync.
+  /// Each write, truncation, deletion and sync fails.
   ioError,
 };
 
-/// One process of a simulation, from its start to its death: what an agent needs from outside.
+/// One process of a simulation, from its start to its death; provides what an agent needs from outside.
 ///
 /// Thread-safety: none. Lifetime: until the process is killed or the simulation ends.
 class SimulatedProcess {
@@ -39,24 +39,24 @@ public:
   [[nodiscard]] virtual OutboxOptions options(OutboxOptions base) = 0;
   /// For `OutboxManager::runThen` and the agent's own work.
   [[nodiscard]] virtual boost::asio::any_io_executor executor() = 0;
-  /// Carries frames to peers whose URL is `sim://` and the name of a process. Give it to `setSender`.
+  /// Carries frames to peers with the URL `sim://` and the name of a process. Give it to `setSender`.
   [[nodiscard]] virtual std::shared_ptr<Sender> sender() = 0;
-  /// Hands what arrives for `sim://` and this process's name to `handler`, which must live as long as the process, as
-  /// an `InboundServer` of its own thread does: what comes alone with `HandlerThread::caller`. It comes as over mutual
-  /// TLS: the sender's agent URI is in its certificate, see `InboundPeer::byCertificate`.
+  /// Passes requests for `sim://` and this process's name to `handler`, which must live as long as the process, as an
+  /// `InboundServer` with its own thread does: a request that comes alone with `HandlerThread::caller`. Requests come
+  /// as over mutual TLS: the sender's agent URI is in its certificate, see `InboundPeer::byCertificate`.
   virtual void listen(InboundHandler& handler) = 0;
-  /// Its clocks, which may be made to run wrong.
+  /// Its clocks, which a test may make run wrong.
   [[nodiscard]] virtual VirtualClock& clock() = 0;
   /// Its generator.
   [[nodiscard]] virtual Random& random() = 0;
 };
 
-/// Many agents in one thread, with real stores and the real protocol, on time, a network and processes that the test
-/// owns. The same seed gives the same run, event by event.
+/// Many agents in one thread, with real stores and the real protocol; the test controls time, the network and the
+/// processes. The same seed gives the same run, event by event.
 ///
-/// An agent is a function that opens everything it needs and returns what keeps it open. The simulation calls it to
-/// start the process, again after each kill, so recovery is what is tested, not a mock of it. Files are real; syncs are
-/// not passed on, because only processes die here, not machines.
+/// An agent is a function that opens everything it needs and returns an object that keeps it open. The simulation calls
+/// it to start the process, again after each kill, so that real recovery is tested, not a mock of it. Files are real;
+/// syncs are not passed on, because only processes die here, not machines.
 ///
 /// Thread-safety: none.
 class Simulation {
@@ -68,18 +68,18 @@ public:
 
   using Boot = std::function<std::shared_ptr<void>(SimulatedProcess& process)>;
 
-  /// A process that is not running yet. What `boot` returns is destroyed first when the process dies.
+  /// Adds a process, not running yet. The object that `boot` returns is destroyed first when the process dies.
   void add(std::string name, Boot boot);
-  /// Boots it. A boot that throws leaves the process dead, and the exception is passed on.
+  /// Starts the process. If its `boot` throws, the process stays dead, and the exception is passed on.
   void start(std::string_view name);
-  /// As SIGKILL: nothing that it was doing goes on, nothing more reaches its files, its kernel locks are free.
+  /// Kills the process as SIGKILL does: its work stops, nothing more reaches its files, its kernel locks are free.
   void kill(std::string_view name);
-  /// Kills it at the disk: the write that comes `writes` writes from now does not happen, nor anything after it.
+  /// Kills the process at its disk: the write that comes `writes` writes from now does not happen, nor anything later.
   void killAtWrite(std::string_view name, std::uint64_t writes);
-  /// From the running process's disk, of the calls that `fault` concerns, `count` fail after the next `after` ones.
-  /// Replaces what was to fail before.
+  /// Makes the running process's disk fail: of the calls that `fault` concerns, the next `after` succeed and the
+  /// `count` calls after them fail. Replaces earlier faults.
   void failDisk(std::string_view name, DiskFault fault, std::uint64_t after, std::uint64_t count);
-  /// Nothing is to fail any more.
+  /// Removes all disk faults.
   void mendDisk(std::string_view name);
   [[nodiscard]] bool running(std::string_view name) const;
   /// The running process. Precondition: `running(name)`.
@@ -91,22 +91,22 @@ public:
   /// True time since the beginning.
   [[nodiscard]] std::chrono::nanoseconds now() const;
 
-  /// Runs one piece of work of one process, drawn from those that have any; when none has, moves time to the next
-  /// alarm or arrival, at most to `until`. False when nothing is left to do before `until`; time then stands there.
+  /// Runs one piece of work of one process, drawn from those that have any; if none has, moves time to the next alarm
+  /// or arrival, at most to `until`. Returns false if nothing is left to do before `until`, which is then the time.
   bool step(std::chrono::nanoseconds until);
   /// Lets this much true time pass.
   void runFor(std::chrono::nanoseconds time);
-  /// Runs until `condition` holds, for at most `limit` of true time. Whether it holds.
+  /// Runs until `condition` holds, for at most `limit` of true time. Returns whether it holds.
   bool runUntil(const std::function<bool()>& condition, std::chrono::nanoseconds limit);
 
-  /// From now on keeps the last `linesMax` events for `trace`; of a process that runs already, commits and disk faults
-  /// only from its next start on. Not called: nothing is kept, and nothing is slower for it.
+  /// From now on keeps the last `linesMax` events for `trace`; for a process that is already running, commits and disk
+  /// faults only from its next start on. Without this call nothing is kept, and nothing is slowed down.
   void startTrace(std::size_t linesMax = 1'000);
   /// Adds a line of the test's own, as an event of `process`. Does nothing while no trace is kept.
   void note(std::string_view process, std::string_view event);
-  /// The conversation, a line for each event, in order, each ended by a newline: the instant in seconds of true time,
-  /// the process or the two between which something went, and what it was: requests with their frames, answers,
-  /// starts, kills, disk faults that were met, commits and rollbacks. Empty when none was kept.
+  /// The kept events in order, one line each, ended by a newline: the instant in seconds of true time, the process or
+  /// the two processes concerned, and the event: requests with their frames, answers, starts, kills, disk faults that
+  /// occurred, commits and rollbacks. Empty if no events were kept.
   [[nodiscard]] std::string trace() const;
 
 private:

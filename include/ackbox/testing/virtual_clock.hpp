@@ -27,16 +27,16 @@ public:
   /// executors.
   void advance(std::chrono::nanoseconds by);
 
-  /// How fast both clocks run against true time: 1 as true time does, 0 stands still. Not negative.
+  /// Sets the speed of both clocks relative to true time: 1 runs as true time does, 0 stands still. Not negative.
   void setRate(double rate);
 
-  /// Moves the calendar only, in either direction: an operator, or a bad time server.
+  /// Moves the calendar only, in either direction, as an operator or a bad time server does.
   void step(std::chrono::milliseconds by);
 
-  /// True time until the next alarm; nothing when none is set or the clock stands still.
+  /// True time until the next alarm; empty if none is set or the clock stands still.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilNextAlarm() const;
 
-  /// Forgets every alarm, as the death of its process does.
+  /// Drops every alarm, as the death of its process does.
   void dropAlarms();
 
 private:
