@@ -21,13 +21,13 @@ std::string times(std::uint32_t count) {
   return count == 1 ? "once" : std::to_string(count) + " times";
 }
 
-// `in 12 s`; what is over comes at once.
+// `in 12 s`; `now` if `until` has passed.
 std::string countdown(WallTime until, WallTime now) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(until - now).count();
   return seconds > 0 ? "in " + std::to_string(seconds) + " s" : "now";
 }
 
-// `for 4 min`, in the largest unit of which there are two.
+// `for 4 min`, in the largest unit that gives at least 2.
 std::string agoText(WallTime since, WallTime now) {
   const auto seconds = std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
   constexpr std::int64_t kMinute = 60;
@@ -55,9 +55,9 @@ std::string behindText(const Reason& reason) {
   return text;
 }
 
-// Resuming helps only where the peer may accept messages of this file again.
+// Mentions `resume` only if the peer may accept messages of this file again.
 std::string heldText(const Reason& reason, const std::string& until, bool isProbed) {
-  // The cause may be on this side, such as an invalid URL: the detail says so.
+  // The cause may be on this side, such as an invalid URL: the detail shows it.
   const std::string text =
       "the peer is held" + quoted(reason.detail) + (isProbed ? " and is asked again at " + until : std::string());
   if (reason.detail.starts_with("stale-epoch")) {
@@ -188,7 +188,7 @@ std::string manager::sentenceOf(const Explanation& explanation, const NotRunning
                              "was given peer " +
                                  message.peer + ".");
   }
-  // First, because the rest matters only once something delivers.
+  // First, because the other reasons matter only once a process delivers.
   const bool isRunning = std::none_of(explanation.reasons.begin(), explanation.reasons.end(), [](const Reason& reason) {
     return reason.blockReason == BlockReason::notRunning;
   });
@@ -224,7 +224,7 @@ std::string manager::sentenceOf(const InboxExplanation& explanation, WallTime no
     sentence.append(separator).append(inboxClause(reason, subject, now));
     separator = "; ";
     if (reason.blockReason == BlockReason::behind) {
-      // What follows is about the first of its session.
+      // The following reasons are about the first message of the session.
       subject = "sequence " + std::to_string(reason.sequence);
     }
   }

@@ -12,19 +12,19 @@
 
 namespace ackbox::manager {
 
-/// What `BlockReason::notRunning` means where it was found.
+/// The meaning of `BlockReason::notRunning` in the calling context.
 struct NotRunning {
   std::string_view text;
   /// Another process may deliver, and probe peers.
   bool othersMayRun = false;
 };
 
-/// An explanation for people at the instant `now`.
+/// The text of an explanation at the instant `now`.
 [[nodiscard]] std::string sentenceOf(const Explanation& explanation, const NotRunning& notRunning, WallTime now);
 
 [[nodiscard]] std::string sentenceOf(const InboxExplanation& explanation, WallTime now);
 
-/// See `OutboxReader::peers`, with what this process's run knows.
+/// See `OutboxReader::peers`; includes the state known to this process's run.
 [[nodiscard]] std::vector<PeerStatus> peers(Core& core);
 
 /// See `OutboxManager::explain`.
