@@ -18,7 +18,7 @@
 
 namespace ackbox::delivery {
 
-/// What the machine wants done, in this order: settle, then claim (one store transaction), then send.
+/// The actions that the machine asks for, in this order: settle, then claim (one store transaction), then send.
 struct Actions {
   /// A request to assemble: claim these, then call `claimed`.
   struct Claim {
@@ -161,7 +161,7 @@ public:
   /// The peer asks for a deferred message again: it is pending at once, and charged. No effect if it is not deferred.
   void recalled(SessionKey session, MessageKey key, const Now& now, Actions& actions);
 
-  /// Time has passed: wakes sessions, probes and deadlines that are due, and claims what may be claimed.
+  /// Time has passed: wakes sessions, probes and deadlines that are due, and claims the sessions that may go.
   void tick(const Now& now, Actions& actions);
 
   /// Whether new claims may be made; on by default. `tick` after turning it on.

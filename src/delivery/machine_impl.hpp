@@ -84,7 +84,7 @@ struct Machine::Impl {
   /// The request no longer counts against its peer.
   void endRequest(const Request& request);
 
-  // --- unordered.cpp: messages that are a session each.
+  // --- unordered.cpp: unordered messages.
   void seeUnordered(Session& unorderedQueue, const RowSeen& row, const Now& now);
   [[nodiscard]] bool isNews(Session& unorderedQueue, const RowSeen& row, const Now& now);
   void queueUnordered(Session& unorderedQueue, MessageKey key);
@@ -112,7 +112,7 @@ struct Machine::Impl {
   void putBackUnclaimed(Session& session, const SessionClaim& asked, const SessionClaimed& got);
   void putBack(Session& session, std::span<const MessageKey> keys);
 
-  // --- holds.cpp: what people hold back.
+  // --- holds.cpp: operators' holds.
   void applyHold(const PeerHolds& held, const Now& now);
   [[nodiscard]] const RetryPolicy& retryOf(const Session& session) const;
   [[nodiscard]] bool isPastHorizon(const Session& session, const ClaimedRow& row, const Now& now);
@@ -126,7 +126,7 @@ struct Machine::Impl {
   void connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   void requestRejected(const Request& request, const SendReport& report, const Now& now, Actions& actions);
 
-  // --- settling.cpp: what becomes of each frame.
+  // --- settling.cpp: the outcome of each frame.
   void settle(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   void settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor,
                      const SessionReport* progress, const Now& now, Actions& actions);
@@ -156,7 +156,7 @@ struct Machine::Impl {
   /// An answer that names neither an outage nor a pause, and may be about its messages.
   [[nodiscard]] static bool isUnclear(const SendReport& report);
 
-  // --- peer_reset.cpp: what an answer shows of the identity of a peer, or of this file.
+  // --- peer_reset.cpp: the identity of the peer's store, and of this file.
   /// The peer has shown that it knows this file: removes `session` from `Peer::disowned`.
   static void own(Peer& peer, SessionKey session);
   /// As `disown`, for an earlier finding.

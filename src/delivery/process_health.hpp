@@ -17,7 +17,7 @@ enum class FileUse : std::uint8_t {
   none,
   /// To commit decisions and claims.
   change,
-  /// To read what is stored.
+  /// To read stored messages.
   read,
 };
 

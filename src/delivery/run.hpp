@@ -17,11 +17,11 @@ namespace ackbox::delivery {
 enum class RunState : std::uint8_t {
   /// The peers and the first of the backlog are read; nothing can be decided yet.
   discovering,
-  /// Delivers what it knows of, while the rest of the backlog is read.
+  /// Delivers the rows that it knows, while the rest of the backlog is read.
   reading,
   /// Delivers.
   delivering,
-  /// Stopped: claims nothing more, waits for answers and commits what they decide.
+  /// Stopped: makes no more claims, waits for answers and commits their results.
   draining,
   /// As `draining`, after its patience: the requests under way were given up.
   givingUp,
@@ -68,7 +68,7 @@ public:
   /// One answer per claim of the step.
   void stepCommitted(std::span<const ClaimAnswer> claims, std::uint64_t epoch, const StepCounts& counts, const Now& now,
                      RunActions& actions);
-  /// `step` is what was taken.
+  /// `step` is the one from `takeStep`.
   void stepFailed(Actions&& step, const std::error_code& error, const Now& now, RunActions& actions);
 
   /// For `Discover` and `Poll`: the read is with the store from here on.

@@ -104,7 +104,7 @@ namespace run_action {
 struct Discover {};
 /// Take the step and commit it, then `stepCommitted` or `stepFailed`.
 struct SubmitStep {};
-/// Look for what other processes committed, then `polled`.
+/// Look for commits of other processes, then `polled`.
 struct Poll {};
 /// Pass these claimed messages on to the sender, then `answered`.
 struct Send {

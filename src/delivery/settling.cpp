@@ -257,7 +257,7 @@ void Machine::Impl::giveBackLater(const Request& request, const std::string& err
   const Request::Item& only = request.items.front();
   Session& session = *only.session;
   session.queue.insert(only.row.key);
-  // Outside sessions the row's own wait is what `explain` shows.
+  // Outside sessions, `explain` shows the row's own wait.
   Verdict waits;
   waits.delay = isUnit(session.key) ? delay : std::chrono::milliseconds(0);
   actions.settlements.push_back(settlementOf(session.key, only.row, waits, now.wall));

@@ -31,7 +31,7 @@ public:
   }
 
   /// The connection was lost while `key` was alone in flight. Answers to other messages are no evidence against it: a
-  /// peer that fails at one message today may be fixed tomorrow, so the patience always applies.
+  /// peer that fails at one message today may be fixed tomorrow, so `killerPatience` always applies.
   [[nodiscard]] Strike strike(MessageKey key, const PeerHealthPolicy& policy, SteadyTime now) {
     Count& known = strikes_[key];
     if (known.strikes == 0) {

@@ -128,7 +128,7 @@ struct ClaimedRow {
   bool isDamaged = false;
 };
 
-/// A row that was asked for and is deferred already: watch its deadline instead.
+/// A row that was asked for but is already deferred: watch its deadline instead.
 struct DeferredRow {
   MessageKey key = 0;
   WallTime dueAt{};
@@ -146,7 +146,7 @@ struct SessionClaimed {
   std::uint64_t previousSequence = 0;
   /// The highest sequence that the peer is known to have accepted from this file.
   std::uint64_t confirmedSequence = 0;
-  /// Always a prefix of what was asked for once rows that are gone or deferred are left out.
+  /// Apart from rows that are gone or deferred, a prefix of the rows asked for.
   std::vector<ClaimedRow> rows;
   std::vector<DeferredRow> deferred;
 };
@@ -249,7 +249,7 @@ struct PeerRecord {
   return PeerState::down;
 }
 
-/// What an answer has shown about the identity of a peer's store, or about this file.
+/// A finding of an answer about the identity of a peer's store, or about this file.
 struct PeerIdentity {
   PeerKey peer = 0;
   /// The reset that was found; nothing: the peer has only named its store, for the first time or after it was reopened.

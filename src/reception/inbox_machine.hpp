@@ -33,7 +33,7 @@ public:
   /// A frame belongs to the first pool that has its type; all types must be in one.
   explicit InboxMachine(std::vector<PoolLimits> pools);
 
-  // --- What has happened.
+  // --- Events.
 
   /// A frame is in the inbox.
   void arrived(const Arrival& frame);
@@ -58,7 +58,7 @@ public:
   /// All waiting first frames are ready.
   void endWaits();
 
-  // --- What is to be done.
+  // --- Turns.
 
   /// Takes up to `limit` frames, one of each pool in turn, so that no pool waits for another that always has more.
   [[nodiscard]] std::vector<Turn> takeTurns(std::size_t limit);
