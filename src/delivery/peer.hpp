@@ -16,7 +16,7 @@ namespace ackbox::delivery {
 /// A remote agent: its health, its limits, and its sessions that could be sent now.
 struct Peer {
   PeerKey key = 0;
-  /// 0 until the peer is configured: its sessions stay parked.
+  /// 0 until the peer is configured: until then its sessions wait.
   std::uint32_t maxRequests = 0;
 
   ReadyQueue ready;

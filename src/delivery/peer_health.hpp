@@ -55,7 +55,7 @@ public:
 
   /// The cause may be fixed: the peer may be probed at once.
   void probeNow(const Now& now);
-  /// Another process found it gone.
+  /// Another process has found the peer gone.
   void disable(const PeerRecord& record);
   /// Restores the state that the previous run left, but probes at once.
   void restore(const PeerRecord& record, const Now& now);

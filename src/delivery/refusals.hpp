@@ -115,7 +115,7 @@ private:
     /// The newest request at its last refusal.
     RequestId until = 0;
     std::uint64_t place = 0;
-    /// Refused for itself.
+    /// How often it was refused for itself.
     std::uint32_t strikes = 0;
     /// The peer was away or overloaded at the last attempt with this message.
     bool isOutage = false;

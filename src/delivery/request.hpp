@@ -20,7 +20,7 @@ struct Request {
   std::int64_t recalls = 0;
   /// It carries a message that took long in an earlier refused request.
   bool isLate = false;
-  /// When it was handed to the sender.
+  /// When the sender was given the request.
   SteadyTime sentAt{};
 
   /// The rows that the claim asked for; null once it was answered.
@@ -29,7 +29,7 @@ struct Request {
   struct Item {
     Session* session = nullptr;
     ClaimedRow row;
-    /// As it goes on the wire.
+    /// The predecessor as stated on the wire.
     std::uint64_t previousSequence = 0;
   };
   /// The messages to send; a session's items are adjacent and in order.

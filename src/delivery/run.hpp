@@ -13,17 +13,17 @@
 
 namespace ackbox::delivery {
 
-/// Where a run stands.
+/// The state of a run.
 enum class RunState : std::uint8_t {
   /// The peers and the first of the backlog are read; nothing can be decided yet.
   discovering,
   /// Delivers the rows that it knows, while the rest of the backlog is read.
   reading,
-  /// Delivers.
+  /// All of the backlog is read; delivers.
   delivering,
   /// Stopped: makes no more claims, waits for answers and commits their results.
   draining,
-  /// As `draining`, after its patience: the requests under way were given up.
+  /// As `draining`, after `stopTimeout`: the requests under way were given up.
   givingUp,
   /// A pass that met an error, or a run that threw: ends as soon as none of its transactions is with the store.
   failing,

@@ -63,7 +63,7 @@ struct StepCounts {
   std::uint64_t deferred = 0;
   std::uint64_t retried = 0;
   std::uint64_t failed = 0;
-  /// Put back without a charge.
+  /// Released without a charge.
   std::uint64_t released = 0;
 
   /// The messages with an outcome.
@@ -74,7 +74,7 @@ struct StepCounts {
 /// The totals of a run.
 struct RunReport {
   StepCounts all;
-  /// Of those, after the stop.
+  /// The part of `all` after the stop.
   StepCounts whileStopping;
   /// Requests that were given up because they outlasted the stop's timeout.
   std::uint64_t abandonedRequests = 0;

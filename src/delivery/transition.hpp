@@ -9,7 +9,7 @@ namespace ackbox::delivery {
 
 /// The changes of a message's state after it was stored.
 enum class Transition : std::uint8_t {
-  /// A process takes it to send it.
+  /// A process claims the message to send it.
   claim,
   /// The peer has applied it: an inline answer, an ACK event, or an early ACK.
   ack,
@@ -30,7 +30,7 @@ enum class Transition : std::uint8_t {
   resend,
 };
 
-/// Where a transition leads.
+/// The state after a transition.
 enum class Next : std::uint8_t { illegal, pending, sending, sent, acked, failed, gone };
 
 /// The transition table; `illegal` for every pair that it does not contain.

@@ -96,7 +96,7 @@ struct SessionClaim {
   return dataBytes + 1536;
 }
 
-/// How one session's claim went.
+/// The result of one session's claim.
 enum class ClaimStatus : std::uint8_t {
   /// This process holds the session now; `rows` are its head, in order.
   claimed,
@@ -151,8 +151,8 @@ struct SessionClaimed {
   std::vector<DeferredRow> deferred;
 };
 
-/// One guarded state change. Applied only if the row is in the transition's source state and, for `sending`, still
-/// this owner's claim number `attempt`; otherwise a benign no-op.
+/// One guarded state change. Applied only if the row is in the transition's source state and, for `sending`, still this
+/// owner's claim number `attempt`; otherwise a no-op.
 struct Settlement {
   MessageKey key = 0;
   SessionKey session = 0;
@@ -163,16 +163,16 @@ struct Settlement {
   /// For `retry`: the next attempt. For `defer`: the ACK deadline. For `release`: the next attempt, where the row has
   /// to wait for it.
   WallTime dueAt{};
-  /// For `fail`: stable and short.
+  /// For `fail`: the reason, stable and short.
   std::string reason;
   /// For `fail`: the session stops until an operator lets it go on.
   bool blocks = false;
-  /// For `fail`: the dead letter is thrown away at once.
+  /// For `fail`: the dead letter is discarded at once.
   bool discards = false;
   /// The last error, truncated by the store. If the row was in flight, or its ACK did not come, the error becomes an
   /// entry in the row's log of attempts, unless the row was acknowledged or deferred.
   std::string error;
-  /// For that entry: how long the request took, and the HTTP status of its answer; 0: there was none.
+  /// For that entry: how long the request took, and the HTTP status of its answer; 0: no answer.
   std::optional<std::chrono::milliseconds> took = {};
   int status = 0;
   /// Carried to the events.
