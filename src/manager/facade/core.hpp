@@ -162,7 +162,7 @@ private:
   /// Releases the lock while it waits.
   void joinOwnThread() ACKBOX_REQUIRES(mutex_);
   void startOnStoreExecutor();
-  // Does the work of `context` to its end.
+  // Runs `context` until it stops.
   void serve(boost::asio::io_context& context) noexcept;
 
   const HomeProcess home_;

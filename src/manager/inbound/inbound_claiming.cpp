@@ -137,7 +137,7 @@ void InboundRunner::taken(const reception::Turn& turn, store::InboxRow row, Todo
   }
 }
 
-// A frame that waited behind a deferred one: its handler may take it at once, as it would have on arrival.
+// A frame that waited behind a deferred one: its handler may apply it at once, as on arrival.
 void InboundRunner::firstLook(const reception::Turn& turn, const Row& row, Todo& todo) {
   ++jobs_;
   todo.emplace_back([self = shared_from_this(), turn, row] {

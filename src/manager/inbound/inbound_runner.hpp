@@ -143,7 +143,7 @@ private:
     /// The deadline has decided its end.
     bool expired = false;
     std::optional<InboxEnd> end;
-    /// Its queue has gone on.
+    /// Its queue has advanced.
     bool advanced = false;
   };
   struct Claimed {

@@ -180,7 +180,7 @@ void Engine::watchOrders(const delivery::HoldSnapshot& holds) {
 }
 
 void Engine::answered(delivery::RequestId request, const SendReport& report) {
-  // A second answer finds nothing.
+  // A second answer has no effect.
   const auto known = requests_.extract(request);
   if (known.empty()) {
     return;

@@ -85,7 +85,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
   std::error_code error;
   // For subscribers: resets of peers, or of this file.
   std::vector<PeerResetEvent> resets;
-  // The result, one entry per settlement, per settlement, per claim.
+  // The result: one entry per settlement, per settlement and per claim.
   std::vector<std::optional<store::SettledMessage>> settled;
   std::vector<std::string> sessionNames;
   std::vector<store::ClaimReply> claims;
