@@ -87,7 +87,7 @@ private:
 
   struct Type {
     std::size_t pool = 0;
-    // Frames of it.
+    // The number of frames of the type.
     std::size_t count = 0;
   };
   // Addresses of a node-based map's elements are stable.
@@ -107,7 +107,7 @@ private:
     std::string name;
     std::string session;
     Senders::value_type* sender = nullptr;
-    // From `first` on.
+    // Only those from index `first` on count.
     std::vector<Frame> frames;
     std::size_t first = 0;
     State state = State::ready;

@@ -91,7 +91,7 @@ struct Turn {
   std::uint64_t wish = 0;
   /// It has waited for too long: it is to be ended, and has no place and no consumer.
   bool isOverdue = false;
-  /// Its place is one of `PoolLimits::ownPlaces`.
+  /// Whether its place is one of `PoolLimits::ownPlaces`.
   bool isOwn = false;
 };
 
