@@ -1,6 +1,5 @@
-// Whether the peer and this store agree on their sessions. Each answer names the peer's store and the sequence that it
-// has reached in each session of the request. Less than before: the peer has lost data. More than was ever sent: this
-// store has.
+// Whether the peer and this store agree on their sessions. Each answer names the peer's store and, for each session of
+// the request, the sequence reached. Less than before: the peer has lost data. More than was ever sent: this store has.
 
 #include <algorithm>
 #include <utility>
