@@ -10,7 +10,7 @@
 namespace ackbox::delivery {
 namespace {
 
-// Before a peer is tried again that this process had nothing left to reach it with.
+// The pause of a peer after this process lacked the resources to send to it.
 constexpr std::chrono::milliseconds kNotSentPause{250};
 
 constexpr const char* kWrongAudience = "wrong-audience";
@@ -18,9 +18,9 @@ constexpr const char* kWrongAudience = "wrong-audience";
 constexpr const char* kOtherAgent =
     "wrong-audience: the receiver is another agent than PeerOptions::agent says: correct it, or PeerOptions::url";
 
-// All frames of a request are for the same agent, so a receiver that is another one takes none of them: the peer's
-// configuration is wrong, and no message is. Codes set by this process are skipped. Returns
-// what the receiver says of it; null: it does not say so.
+// All frames of a request are for the same agent, so a receiver that is another agent takes none of them: the peer's
+// configuration is wrong, not a message. Skips codes set by this process. Returns the receiver's result that reports
+// this; null: none does.
 const FrameResult* otherAgent(std::span<const FrameResult> results) {
   const auto found = std::ranges::find_if(results, [](const FrameResult& result) {
     return result.outcome == Outcome::term && result.code == kWrongAudience && !result.decision;
@@ -28,7 +28,7 @@ const FrameResult* otherAgent(std::span<const FrameResult> results) {
   return found == results.end() || std::ranges::any_of(results, isTaken) ? nullptr : &*found;
 }
 
-// An answer that does not say what became of each frame says nothing.
+// An answer without a result for each frame counts as no answer.
 SendReport mismatch(const SendReport& answer) {
   SendReport report;
   report.outcome = RequestOutcome::peerUnavailable;
@@ -38,7 +38,7 @@ SendReport mismatch(const SendReport& answer) {
   return report;
 }
 
-// How much had been decided before an answer.
+// The number of decisions made before an answer.
 struct Before {
   explicit Before(const Actions& actions)
       : identities(actions.identities.size()),
@@ -55,7 +55,7 @@ bool showsReset(std::span<const PeerIdentity> identities) {
   });
 }
 
-// What an answer settles was claimed with what the request knew.
+// Adds the request's data to the settlements and releases that its answer caused.
 void stamp(const Request& request, const SendReport& report, const Before& before, const Now& now, Actions& actions) {
   const bool isAfterReset = showsReset(std::span(actions.identities).subspan(before.identities));
   const auto settlements = std::span(actions.settlements).subspan(before.settlements);
@@ -121,7 +121,7 @@ void Machine::answered(RequestId request, const SendReport& report, const Now& n
       impl_->giveBack(known, {}, now, actions);
       break;
     case RequestOutcome::notSent:
-      // If it is memory that is short, less of it helps.
+      // If memory is short, a smaller request helps.
       known.peer->frameLimit = std::max(1U, static_cast<std::uint32_t>(known.items.size()) / 2);
       impl_->giveBack(known, report.error, now, actions);
       impl_->pausePeer(*known.peer, now.steady + kNotSentPause);
@@ -148,7 +148,7 @@ void Machine::Impl::peerFailed(const Request& request, PeerHealth::Failure failu
   }
   peer.recordedDown = true;
   peer.sawDisabled = failure == PeerHealth::Failure::gone;
-  // It comes back gently: one frame, one request, doubled by each answer.
+  // The peer comes back slowly: one frame, one request, doubled by each answer.
   peer.rampRequests = 1;
   peer.frameLimit = 1;
   actions.peers.push_back(peer.health.record(peer.key));
@@ -164,9 +164,9 @@ void Machine::Impl::peerAnswered(Peer& peer, Actions& actions) {
   }
 }
 
-// A request of many is halved until the one that loses the connection, if it is one, is alone in a request; only then
-// is it a suspect, which the peer's other requests stand back for. So a network that loses connections makes requests
-// smaller for a while, and no more.
+// Requests are halved until the message that loses the connection, if there is one, is alone in a request; only then is
+// it a suspect, and the peer's other requests wait for it. A network that loses connections therefore only makes
+// requests smaller for a while.
 void Machine::Impl::connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions) {
   Peer& peer = *request.peer;
   const Request::Item& only = request.items.front();
@@ -185,7 +185,7 @@ void Machine::Impl::connectionLost(const Request& request, const SendReport& rep
   if (strike.isKiller) {
     failOnly(request, "peer-killer", report.error, now, actions);
   } else if (strike.count > 0) {
-    // Uncharged, but no quicker than if it were charged: what kills a peer must not be thrown at it again and again.
+    // Uncharged, but no faster than a charged retry: a message that crashes a peer must not be sent quickly again.
     giveBackLater(request, report.error, boundedWait(retryDelay(retryOf(*only.session), strike.count, random)), now,
                   actions);
   } else {
@@ -212,7 +212,7 @@ void Machine::Impl::requestRejected(const Request& request, const SendReport& re
   }
   peer.frameLimit = std::max(1U, std::min(peer.frameLimit, frames) / 2);
   // The peer's limit grows again with every answer; the sessions of this request keep theirs until they get one, so
-  // that a frame that cannot be read is closed in on, whatever else is answered meanwhile.
+  // that an unreadable frame is isolated, whatever else is answered meanwhile.
   for (const Request::Item& item : request.items) {
     item.session->frameLimit = frames / 2;
   }

@@ -8,7 +8,7 @@
 namespace ackbox::delivery {
 namespace {
 
-// A store that says `notDue` of an instant that has passed here is asked again after this, not at once.
+// The pause before the next claim if the store answers `notDue` for an instant that has passed here.
 constexpr std::chrono::milliseconds kAskAgainMin(1);
 
 std::size_t framesOf(std::span<const SessionClaim> claims) {
@@ -103,7 +103,7 @@ void Machine::Impl::take(Request& request, const SessionClaim& asked, const Sess
     case ClaimStatus::notDue:
       putBack(session, asked.keys);
       if (got.delayed != 0) {
-        // A later answer may know better: the calendar was wrong when the first was given.
+        // A later answer may be better: the calendar may have been wrong at the first one.
         const SteadyTime until = steadyFar(now, got.dueAt);
         session.delayedUntil = session.delayedKey == got.delayed ? std::min(session.delayedUntil, until) : until;
         session.delayedKey = got.delayed;
@@ -123,7 +123,7 @@ void Machine::Impl::take(Request& request, const SessionClaim& asked, const Sess
     case ClaimStatus::outdated:
       putBack(session, asked.keys);
       wake(session);
-      // Asked anew by the next probe: the peer's file may be another by then.
+      // The next probe checks again, because the peer's file may be another one by then.
       session.doubt.reset();
       request.outdated = selfRestored(session.peer->key, session, got.confirmedSequence, asked.doubt->sequence);
       return;
@@ -167,11 +167,11 @@ void Machine::Impl::takeRows(Request& request, Session& session, const SessionCl
           session.key, row,
           {.transition = Transition::fail, .reason = std::move(reason), .blocks = blocks, .delay = {}, .note = {}},
           now.wall));
-      // Nothing passes a dead letter that blocks; what goes before it still does.
+      // No row passes a dead letter that blocks; the rows before it are still sent.
       cut = blocks;
       continue;
     }
-    // Once one row does not fit, none behind it goes: a later, smaller one would overtake.
+    // After a row that does not fit, none is sent: a later, smaller row would overtake it.
     const std::uint64_t bytes = wireBytes(row.dataBytes);
     filling.full = filling.full || (!request.items.empty() && filling.bytes + bytes > filling.bytesMax);
     cut = cut || filling.full;
@@ -181,7 +181,7 @@ void Machine::Impl::takeRows(Request& request, Session& session, const SessionCl
       continue;
     }
     filling.bytes += bytes;
-    // A frame that is sent again from behind the session's head must not name itself or a successor.
+    // A repeated frame must not name itself or a successor as its predecessor.
     request.items.push_back({.session = &session,
                              .row = row,
                              .previousSequence = std::min(predecessor, std::max<std::uint64_t>(row.sequence, 1) - 1)});
@@ -189,8 +189,8 @@ void Machine::Impl::takeRows(Request& request, Session& session, const SessionCl
   }
 }
 
-// What was asked for and not found before the last row that was found is gone. What lies behind it may be gone or
-// only not reached, so it is asked for again, unless nothing was found at all.
+// A requested row that is missing before the last row found is gone. Rows behind that one may be gone or just not
+// reached, so they are asked for again, unless no row was found at all.
 void Machine::Impl::putBackUnclaimed(Session& session, const SessionClaim& asked, const SessionClaimed& got) {
   const bool foundNone = got.rows.empty() && got.deferred.empty();
   MessageKey last = got.rows.empty() ? 0 : got.rows.back().key;
@@ -222,7 +222,7 @@ void Machine::Impl::release(const Session& session, SessionRelease release, Acti
 }
 
 void Machine::Impl::putBack(Session& session, std::span<const MessageKey> keys) {
-  // From the back, so that each one lands in the slot in front of the other.
+  // From the back, so that each key goes into the slot in front of the previous one.
   for (std::size_t index = keys.size(); index > 0; --index) {
     session.queue.insert(keys[index - 1]);
   }

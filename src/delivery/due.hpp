@@ -6,8 +6,8 @@
 
 namespace ackbox::delivery {
 
-/// The steady instant of a stored wall instant. The wall clock is read once, here; a step of it afterwards neither
-/// stalls nor hurries what waits.
+/// The steady instant of a stored wall instant. The wall clock is read only once; a later step of it does not change
+/// the wait.
 [[nodiscard]] inline SteadyTime steadyDue(const Now& now, WallTime due) noexcept {
   if (due <= now.wall) {
     return now.steady;
@@ -15,8 +15,8 @@ namespace ackbox::delivery {
   return now.steady + (due - now.wall < kWaitMax ? due - now.wall : kWaitMax);
 }
 
-/// The same without the bound, but short of where the clock's count ends: how long is asked of us, however often we
-/// look again meanwhile.
+/// The same with a bound of 50 years instead, so that the clock's count does not overflow: the full wait, however often
+/// it is checked meanwhile.
 [[nodiscard]] inline SteadyTime steadyFar(const Now& now, WallTime due) noexcept {
   constexpr std::chrono::milliseconds kFar = std::chrono::hours(24 * 365 * 50);
   return now.steady + (due - now.wall < kFar ? due - now.wall : kFar);

@@ -39,7 +39,7 @@ void Machine::Impl::applyHold(const PeerHolds& held, const Now& now) {
     }
   }
   const bool isDisabled = held.record.hold == PeerHold::disabled;
-  // What another process has learned counts here as well: that the peer is gone, and that it answers again.
+  // The findings of another process count here as well: that the peer is gone, and that it answers again.
   if (isResumed || (peer.sawDisabled && !isDisabled && peer.health.hold() == PeerHold::disabled)) {
     peer.health.probeNow(now);
   }

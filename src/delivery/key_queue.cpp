@@ -34,7 +34,7 @@ bool KeyQueue::insert(MessageKey key) {
   if (head_ == 0) {
     makeRoomInFront();
   }
-  // Everything before the place moves one slot to the front.
+  // All keys before the place move one slot to the front.
   std::move(begin(), begin() + offset, begin() - 1);
   --head_;
   *(begin() + offset) = key;
@@ -71,7 +71,7 @@ void KeyQueue::giveBackMemory() {
       keys_.shrink_to_fit();
     }
   } else if (head_ > kSmallSlots && head_ > size()) {
-    // At most one move of a key per key popped.
+    // Moves at most one key per key popped.
     keys_.erase(keys_.begin(), begin());
     head_ = 0;
     if (keys_.capacity() > 4 * keys_.size() + kSmallSlots) {

@@ -7,7 +7,7 @@
 
 namespace ackbox::delivery {
 
-/// A session's waiting messages in key order: eight bytes each, cheap at both ends, where nearly everything happens.
+/// A session's waiting messages in key order: eight bytes each, cheap at both ends, where nearly all changes are.
 class KeyQueue {
 public:
   [[nodiscard]] bool empty() const noexcept { return head_ == keys_.size(); }
@@ -33,7 +33,7 @@ private:
   void giveBackMemory();
 
   std::vector<MessageKey> keys_;
-  // Slots before it are free; keys that come back to the front land there.
+  // The slots before it are free, for keys that come back to the front.
   std::size_t head_ = 0;
 };
 

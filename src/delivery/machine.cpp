@@ -61,7 +61,7 @@ void Machine::Impl::see(const RowSeen& row, const Now& now) {
     if (row.state != MessageState::pending) {
       return;
     }
-    // Another process has recalled it; or its deferral is on its way to the file, and the claim will find out.
+    // Another process has recalled it, or its deferral is not yet in the file and the claim will find out.
     session.deferred.erase(row.key);
     timers.abandoned();
   }
@@ -143,7 +143,7 @@ void Machine::Impl::recall(Session& session, MessageKey key, const char* why, co
   sendAgain(session, place);
 }
 
-// The peer has it: nothing has failed, so nothing is charged.
+// The peer has the message: nothing has failed, so nothing is charged.
 void Machine::Impl::askAgain(Session& session, MessageKey key, const Now& now, Actions& actions) {
   const auto place = session.deferred.find(key);
   Settlement settlement = returning(session, *place, now);
@@ -183,7 +183,7 @@ std::chrono::milliseconds Machine::Impl::ackWait(Session& session, MessageKey ke
   const std::map<MessageKey, std::uint8_t>& reasks = keeperOf(session).reasks;
   const auto place = reasks.find(key);
   const std::uint8_t doublings = place == reasks.end() ? std::uint8_t{0} : place->second;
-  // An interval that is long already does not become longer than what is waited for anything.
+  // Doubling stops at `kWaitMax`; a longer `ackTimeout` is kept as it is.
   return std::max(options.ackTimeout, boundedWait(options.ackTimeout * (1U << doublings)));
 }
 
@@ -216,7 +216,7 @@ void Machine::rowsSeen(std::span<const SessionInfo> sessions, std::span<const Ro
   for (const RowSeen& row : rows) {
     impl_->see(row, now);
   }
-  // Before the next claim is decided, and after all that were decided without these rows.
+  // Set before the next claim is decided, and after all claims that were decided without these rows.
   impl_->recalls = recalls.value_or(impl_->recalls);
   impl_->startRequests(now, actions);
 }

@@ -1,10 +1,9 @@
 #pragma once
 
-// The machine's state, and its members in families: machine.cpp (what comes from outside, time), scheduling.cpp (which
-// session goes next), unordered.cpp (messages that are a session each), claiming.cpp (what of it can go), answering.cpp
-// (what an answer says of its request), settling.cpp (what becomes of each frame), refusing.cpp (whether a refusal is
-// the message's or the peer's), peer_reset.cpp (what an answer shows of the identity of a peer, or of this file),
-// holds.cpp (what people hold back).
+// The machine's state, and its members by file: machine.cpp (events from outside, time), scheduling.cpp (the next
+// session), unordered.cpp (unordered messages), claiming.cpp (the store's answer to a claim), answering.cpp (a peer's
+// answer to a request), settling.cpp (the outcome of each frame), refusing.cpp (whether the message or the peer causes
+// a refusal), peer_reset.cpp (the identity of the peer's store, and of this file), holds.cpp (operators' holds).
 
 #include <limits>
 #include <map>
@@ -36,16 +35,16 @@ struct Machine::Impl {
   [[nodiscard]] bool isInFlight(const Session& session, MessageKey key) const;
   [[nodiscard]] bool isLive(const Timers::Timer& timer) const;
   void expire(const Timers::Timer& timer, const Now& now, Actions& actions);
-  /// Deferred messages go back to pending, charged: the peer asks for them, or has forgotten them.
+  /// A deferred message goes back to pending, charged: the peer asks for it, or has lost it.
   void recall(Session& session, MessageKey key, const char* why, const Now& now, Actions& actions);
-  /// A deferred message goes back to pending because its deadline has passed: what is sent then is a question.
+  /// A deferred message goes back to pending because its ACK deadline has passed: the peer is asked again.
   void askAgain(Session& session, MessageKey key, const Now& now, Actions& actions);
   [[nodiscard]] static Settlement returning(const Session& session,
                                             const std::pair<const MessageKey, Deferred>& deferred, const Now& now);
   void sendAgain(Session& session, std::map<MessageKey, Deferred>::iterator place);
-  /// What keeps the waits of a session, or of the unordered message that it is.
+  /// The session that keeps the waits of `session`: its unordered queue for a unit, otherwise itself.
   [[nodiscard]] static Session& keeperOf(Session& session);
-  /// How long the ACK of a message that was deferred just now is waited for: each time twice as long.
+  /// How long to wait for the ACK of a message that was just deferred: twice as long each time, within limits.
   [[nodiscard]] std::chrono::milliseconds ackWait(Session& session, MessageKey key) const;
   void watch(Session& session, MessageKey key, const Deferred& deferred);
 
@@ -55,21 +54,21 @@ struct Machine::Impl {
   [[nodiscard]] static Turn turnOf(const Session& session);
   [[nodiscard]] static ReadyQueue& queueOf(Peer& peer, Turn turn);
   void touch(Peer& peer);
-  /// The session's request or wait is over: it queues for its turn, or has nothing to send.
+  /// The session's request or wait is over: the session queues for its turn, or has nothing to send.
   void wake(Session& session);
   void park(Session& session, Phase phase, SteadyTime until);
-  /// Starts what may start at the peers that the event touched. The last step of every event.
+  /// Starts the requests that may start at the peers that the event touched. The last step of every event.
   void startRequests(const Now& now, Actions& actions);
   bool startRequest(Peer& peer, const Now& now, Actions& actions);
-  /// Whose turn it is; nothing: nobody's, for now.
+  /// The queue that has its turn; nothing: none for now.
   [[nodiscard]] std::optional<Turn> nextTurn(Peer& peer, const Now& now);
   [[nodiscard]] std::optional<Turn> nextProbe(Peer& peer, const Now& now);
   static bool mayAskAgain(Peer& peer);
-  /// The same of messages that took long; `areOthersNext`: another message can go now.
+  /// The same for messages that took long; `areOthersNext`: another message can go now.
   static bool mayAskLate(Peer& peer, bool areOthersNext);
   void tidy(Peer& peer);
   void tidy(Peer& peer, Turn turn);
-  /// Whether there is a message, or an answer under way, that may show whether the peer refuses everything.
+  /// Whether another message, or a request under way, can show whether the peer refuses everything.
   [[nodiscard]] bool hasOthersToAsk(Peer& peer);
   /// See `Actions::Claim`.
   [[nodiscard]] std::uint64_t bytesMax(const Peer& peer) const;
@@ -77,15 +76,15 @@ struct Machine::Impl {
   void enqueueReady(Session& session);
   void setPriority(Session& session, std::uint8_t priority);
   [[nodiscard]] static std::vector<SessionClaim> takeHead(ReadyQueue& queue, const Now& now);
-  /// Nothing is held against the message any more.
+  /// Clears the suspicions and refusals recorded for the message.
   static void absolve(Peer& peer, MessageKey key);
-  /// Frames that the peer's bucket lets go now; sees to it that the peer is looked at again when it lets more.
+  /// The frames that the peer's rate limit allows now; arranges a new check for when it allows more.
   [[nodiscard]] std::size_t allowance(Peer& peer, const Now& now);
   void pausePeer(Peer& peer, SteadyTime until);
   /// The request no longer counts against its peer.
   void endRequest(const Request& request);
 
-  // --- unordered.cpp: messages that are a session each.
+  // --- unordered.cpp: unordered messages.
   void seeUnordered(Session& unorderedQueue, const RowSeen& row, const Now& now);
   [[nodiscard]] bool isNews(Session& unorderedQueue, const RowSeen& row, const Now& now);
   void queueUnordered(Session& unorderedQueue, MessageKey key);
@@ -108,12 +107,12 @@ struct Machine::Impl {
             Actions& actions);
   void takeRows(Request& request, Session& session, const SessionClaimed& got, Filling& filling, const Now& now,
                 Actions& actions);
-  /// The session's claim is over. One unordered message has none.
+  /// The session's claim is over. A unit has no claim to release.
   static void release(const Session& session, SessionRelease release, Actions& actions);
   void putBackUnclaimed(Session& session, const SessionClaim& asked, const SessionClaimed& got);
   void putBack(Session& session, std::span<const MessageKey> keys);
 
-  // --- holds.cpp: what people hold back.
+  // --- holds.cpp: operators' holds.
   void applyHold(const PeerHolds& held, const Now& now);
   [[nodiscard]] const RetryPolicy& retryOf(const Session& session) const;
   [[nodiscard]] bool isPastHorizon(const Session& session, const ClaimedRow& row, const Now& now);
@@ -127,7 +126,7 @@ struct Machine::Impl {
   void connectionLost(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   void requestRejected(const Request& request, const SendReport& report, const Now& now, Actions& actions);
 
-  // --- settling.cpp: what becomes of each frame.
+  // --- settling.cpp: the outcome of each frame.
   void settle(const Request& request, const SendReport& report, const Now& now, Actions& actions);
   void settleSession(Items items, std::span<const FrameResult> results, std::uint64_t predecessor,
                      const SessionReport* progress, const Now& now, Actions& actions);
@@ -136,13 +135,13 @@ struct Machine::Impl {
                    const Now& now, Actions& actions);
   [[nodiscard]] Verdict verdictOn(Session& session, const Request::Item& item, const FrameResult& result,
                                   SessionAnswer& answer, const Now& now);
-  /// What the user's function decides of a failure, if there is one, in place of the policies.
+  /// Lets the user's function, if there is one, decide on a failure in place of the policies.
   void decide(const Session& session, const ClaimedRow& row, const FrameResult& result, const Now& now,
               Verdict& verdict) const;
   void recallDeferred(Session& session, Items items, const Now& now, Actions& actions);
   void giveBack(const Request& request, const std::string& error, const Now& now, Actions& actions);
   void giveBackSession(Items items, const std::string& error, const Now& now, Actions& actions);
-  /// A request of one frame, whose session waits before it is tried again.
+  /// Gives back a request of one frame; its session waits for `delay` before the next attempt.
   void giveBackLater(const Request& request, const std::string& error, std::chrono::milliseconds delay, const Now& now,
                      Actions& actions);
   void failOnly(const Request& request, const char* reason, const std::string& error, const Now& now, Actions& actions);
@@ -157,39 +156,39 @@ struct Machine::Impl {
   /// An answer that names neither an outage nor a pause, and may be about its messages.
   [[nodiscard]] static bool isUnclear(const SendReport& report);
 
-  // --- peer_reset.cpp: what an answer shows of the identity of a peer, or of this file.
-  /// The peer is known to know this file, in `session`; 0: in all.
+  // --- peer_reset.cpp: the identity of the peer's store, and of this file.
+  /// The peer has shown that it knows this file: removes `session` from `Peer::disowned`.
   static void own(Peer& peer, SessionKey session);
-  /// As `disown`, for what was found before.
+  /// As `disown`, for an earlier finding.
   void keepDisowned(const Request& request, const Now& now, Actions& actions);
-  /// Whether an answer comes from before its store was known to be lost: with the store went what it says it has.
+  /// Whether the answer is of a store that is known to be lost: the frames that it reports were lost with that store.
   [[nodiscard]] static bool isOfLostStore(const Request& request, const SendReport& report);
-  /// Takes note of which store has answered; another one than before has lost what was deferred, too.
+  /// Records which store has answered. If it is another store than before, its deferred frames are lost, too.
   void notePeerStore(const Request& request, const SendReport& report, Actions& actions);
-  /// This file's end of the matter, if the peer has seen a later epoch of it; not yet when a process that shares the
-  /// file may just have made the request's epoch the older one.
+  /// `selfRestored`, if the peer has seen a later epoch of this file. Nothing while a process that shares the file may
+  /// just have outdated the request's epoch.
   [[nodiscard]] std::optional<PeerIdentity> whetherStale(const Request& request, const SendReport& report);
-  /// What the peer reports of the session that `items` are of; null: nothing. `next` is the first report that is not
-  /// used yet, as far as they are in the order of the sessions.
+  /// The peer's report on the session of `items`; null: no report. `next` is the first unused report, as long as the
+  /// reports are in the order of the sessions.
   [[nodiscard]] static const SessionReport* reportOf(const SendReport& report, std::size_t firstItem, Items items,
                                                      std::size_t& next);
-  /// Whether the session's results count for nothing yet. They count only where what the peer has accepted last is
-  /// known to be a message of this file: one of the request, or one that it was known to have. Of any other, the next
-  /// claim is to find out.
+  /// Whether the session's results must not count yet. They count only if the frame that the peer accepted last is
+  /// known to be of this file: one of the request, or one that the peer was known to have. For any other frame, the
+  /// next claim finds out.
   [[nodiscard]] static bool mistrusts(Items items, std::uint64_t confirmed, const SessionReport& progress);
   [[nodiscard]] static PeerIdentity selfRestored(PeerKey peer, const Session& session, std::uint64_t confirmed,
                                                  std::uint64_t accepted);
-  /// The peer has less of the session than we know it had.
+  /// Reports that the peer has less of the session than it was known to have.
   static void reportForgotten(const Request& request, const Session& session, std::uint64_t predecessor,
                               const SessionReport& progress, const SendReport& report, Actions& actions);
-  /// The peer knows another file by this one's name: nothing goes there any more but probes.
+  /// The peer knows another file by this one's name: from now on only probes are sent to it.
   void disown(const Request& request, const PeerIdentity& found, const Now& now, Actions& actions);
 
   // Constant after construction.
   const MachineOptions options;
   Random& random;
 
-  // Owned by the strand. The maps' nodes stay where they are, so that pointers into them do.
+  // Owned by the strand. The maps' nodes have stable addresses, so pointers to their elements stay valid.
   std::unordered_map<SessionKey, Session> sessions;
   std::unordered_map<PeerKey, Peer> peers;
   std::unordered_map<RequestId, Request> requests;

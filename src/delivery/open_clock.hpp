@@ -9,18 +9,18 @@
 
 namespace ackbox::delivery {
 
-/// How long a file must have been open here before what was there before is given up by its age.
+/// How long a file must have been open here before messages from before the opening are given up because of their age.
 inline constexpr std::chrono::milliseconds kHorizonGrace = std::chrono::hours(1);
 
-/// How old a message is, by the time that really passed while somebody looked. Where the calendar moves and the
-/// monotonic clock does not, as when it is set, or after a suspension, what it skips makes no message older that was
-/// there before. A calendar that is set back takes back what was left out for it, so that the correction of a wrong
-/// clock makes no message younger than it is.
+/// Measures the age of messages by the time that really passed while the file was open. When the calendar jumps and the
+/// monotonic clock does not, as when it is set or after a suspension, the jump does not age the messages from before
+/// it. When the calendar is set back, earlier jumps are undone, so that correcting a wrong clock does not make messages
+/// younger.
 ///
 /// Thread-safety: none.
 class OpenClock {
 public:
-  /// Notes where the calendar stands; at each event.
+  /// Records the calendar's offset; called at each event.
   void look(const Now& now) {
     const auto offset = offsetOf(now);
     if (!isStarted_) {
@@ -39,7 +39,7 @@ public:
       takeBack(-moved);
     } else {
       if (jumps_.size() == kJumpsMax) {
-        // Of the oldest two, the later one's instant excuses more messages.
+        // Merges the two oldest jumps; the instant of the later one covers more messages.
         jumps_[1].by += jumps_[0].by;
         jumps_.pop_front();
       }
@@ -57,9 +57,9 @@ public:
     return age;
   }
 
-  /// Whether something of the instant `since` is older than `horizon`; 0: nothing ever is. What was there before the
-  /// first look is not, whatever the calendar says, until that was `grace` ago, or as long as the horizon: nobody saw
-  /// the time in between pass.
+  /// Whether a message from `since` is older than `horizon`; with a horizon of 0, none ever is. A message from before
+  /// the first look is not, whatever the calendar says, until the shorter of `grace` and the horizon has passed since
+  /// that look: the time before the look was not observed.
   [[nodiscard]] bool hasPassed(std::chrono::milliseconds horizon, WallTime since, std::chrono::milliseconds grace,
                                const Now& now) const {
     return horizon.count() > 0 && age(since, now.wall) >= horizon &&
@@ -77,11 +77,11 @@ private:
     std::chrono::milliseconds by;
   };
 
-  // Less is a clock that is being corrected.
+  // A smaller move is an ordinary clock correction.
   static constexpr std::chrono::milliseconds kMovedMin = std::chrono::minutes(1);
   static constexpr std::size_t kJumpsMax = 32;
 
-  // From the last jump on. The instant before a jump stays what it was.
+  // Starts with the last jump. The instant before a jump does not change.
   void takeBack(std::chrono::milliseconds by) {
     while (by.count() > 0 && !jumps_.empty()) {
       Jump& last = jumps_.back();

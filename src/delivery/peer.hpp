@@ -16,74 +16,74 @@ namespace ackbox::delivery {
 /// A remote agent: its health, its limits, and its sessions that could be sent now.
 struct Peer {
   PeerKey key = 0;
-  /// 0 until the peer is configured: its sessions stay parked.
+  /// 0 until the peer is configured: until then its sessions wait.
   std::uint32_t maxRequests = 0;
 
   ReadyQueue ready;
-  /// The same for sessions whose head is a suspect, which goes alone.
+  /// The same for sessions with a suspect at the head, which is sent alone.
   ReadyQueue suspectReady;
   Suspects suspects;
-  /// The same for sessions whose head was refused and may be so for itself, which goes in a request of its own.
+  /// The same for sessions with a head that was refused and may itself be at fault; it goes in a request of its own.
   ReadyQueue refusedReady;
   Refusals refusals;
-  /// The same for sessions of which the first message was refused after a long wait: it goes behind what was never
+  /// The same for sessions with a head that was refused after a long wait; it goes behind messages that were never
   /// tried.
   ReadyQueue lateReady;
-  /// Other requests begun since the last suspect's, since the last one of a refused message, and since the last one of
-  /// a late message: the kinds take turns, so that none starves.
+  /// Other requests begun since the last request with a suspect, with a refused message and with a late message: the
+  /// kinds take turns, so that none starves.
   std::uint32_t ordinarySinceSuspect = 0;
   std::uint32_t ordinarySinceRefused = 0;
   std::uint32_t ordinarySinceLate = 0;
 
   std::uint32_t requestsInFlight = 0;
-  /// Those of late messages among them.
+  /// Of these, the requests with late messages.
   std::uint32_t lateInFlight = 0;
   /// The probe of a peer that is down is under way.
   RequestId probe = 0;
   /// A suspect is under way; nothing may join it.
   RequestId exclusive = 0;
-  /// The request that has had the peer to itself since it began.
+  /// The request that has been the peer's only one since it began.
   RequestId alone = 0;
 
   PeerHealth health;
-  /// There is a timer for a probe with a message that was not refused yet.
+  /// The due time of the timer for a probe with a message that was not refused yet.
   SteadyTime wakesAt{};
-  /// Requests at once while it comes back after an outage, doubled by each answer.
+  /// The limit of concurrent requests after an outage, doubled by each answer.
   std::uint32_t rampRequests = std::numeric_limits<std::uint32_t>::max();
-  /// The file has it as down: an answer changes that.
+  /// The file records the peer as down; an answer changes that.
   bool recordedDown = false;
-  /// Someone ordered a pause.
+  /// An operator has paused the peer.
   bool isPaused = false;
-  /// Holds have been seen, with this many resumes.
+  /// Holds have been seen; `resumes` is their number of resumes.
   bool hasOrders = false;
-  /// The orders had it as disabled.
+  /// The last holds showed it as disabled.
   bool sawDisabled = false;
   std::int64_t resumes = 0;
   TokenBucket bucket;
   /// No claims before it: the store refused, or the bucket is empty.
   SteadyTime pausedUntil{};
-  /// Frames in a request, lowered when one is rejected as a whole.
+  /// The most frames in a request, lowered when a request is rejected as a whole.
   std::uint32_t frameLimit = 0;
-  /// What the peer said it takes; 0: it did not say.
+  /// The limits that the peer reported; 0: it did not.
   std::uint32_t creditFrames = 0;
   std::uint64_t creditBytes = 0;
-  /// Its own store, and how often that was opened, as it reported; empty: it did not.
+  /// The peer's own store, and how often it was opened, as reported; empty: it was not.
   std::string store = {};
   std::uint64_t storeEpoch = 0;
-  /// Requests up to this one began before its store was known to be another.
+  /// Requests up to this one began before the change of its store was known.
   RequestId metAt = 0;
-  /// How often this run has reported that it went back to a backup.
+  /// How often this run has reported that the peer was restored from a backup.
   std::uint32_t restores = 0;
-  /// Requests up to this one may carry an epoch that another process has outdated meanwhile; 0: none was refused.
+  /// Requests up to this one may carry an epoch that another process has since outdated; 0: none was refused.
   RequestId staleAt = 0;
-  /// The newest of the epochs that were refused since.
+  /// The newest epoch refused since.
   std::uint64_t staleEpoch = 0;
-  /// Sessions in which it knows another file than this one under this store's name; 0: whatever the session. It stays
-  /// held until none is left, whatever it answers in others.
+  /// Sessions in which the peer knows another file by this store's name; 0: all sessions. The peer stays held until
+  /// none is left, whatever it answers in other sessions.
   std::set<SessionKey> disowned = {};
   /// In the list of peers to look at before the event ends.
   bool dirty = false;
-  /// In the list of peers whose view may have changed.
+  /// In the list of peers with a view that may have changed.
   bool isChanged = false;
 };
 

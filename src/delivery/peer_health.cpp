@@ -9,10 +9,10 @@
 namespace ackbox::delivery {
 namespace {
 
-// Makes a quarter of the requests the share that must be answered.
+// With this value, at least a quarter of the requests must be answered.
 constexpr std::uint32_t kLossesPerAnswer = 3;
 
-// Messages that a peer is asked with at each delay while it refuses them. One that takes 4 in 10 refuses 16 in a row
+// The number of messages tried at each delay while the peer refuses them. A peer that takes 4 in 10 refuses 16 in a row
 // once in 3,500 times.
 constexpr std::uint32_t kRefusedPerStep = 8;
 

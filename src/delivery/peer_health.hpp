@@ -9,55 +9,55 @@
 
 namespace ackbox::delivery {
 
-/// Whether a peer answers, and when it is asked again if it does not. An outage is kept here and nowhere else: no
-/// message is charged for it (P8).
+/// Whether a peer answers, and when it is probed if it does not. An outage is recorded only here: no message is charged
+/// for it (P8).
 class PeerHealth {
 public:
-  /// How a request as a whole failed.
+  /// How a whole request failed.
   enum class Failure : std::uint8_t {
     /// Try again soon.
     unavailable,
-    /// Someone has to mend something: ask at the slowest pace.
+    /// An operator has to fix something: probe at the slowest pace.
     refused,
-    /// It is gone for good: do not ask until someone says so.
+    /// It is gone for good: do not probe until it is resumed.
     gone,
   };
 
-  /// What is known of a peer that refuses.
+  /// The evidence on whether a refusal is about the peer or about its messages.
   struct Evidence {
-    /// Messages that it refused, each counted once, since it took one, less those of chance; 0: what it refuses is no
+    /// Messages that it refused since it took one, each counted once, less those expected by chance; 0: it refuses no
     /// message.
     std::uint32_t refused = 0;
-    /// There are others that it can be asked with.
+    /// There are other messages to probe with.
     bool hasOthers = false;
-    /// Failures in a row that may be its messages' own, as it has refused some for themselves.
+    /// Failures in a row that may be caused by messages, because the peer has refused some for themselves.
     std::uint32_t byChance = 0;
-    /// What it answers may be about its messages, whatever the failure.
+    /// The answer may be about messages, whatever the failure.
     bool isUnclear = false;
   };
 
-  /// Requests carry the epoch of their start: of several that fail together, only the first moves the backoff.
+  /// Each request carries the epoch at its start: when several fail together, only the first one moves the backoff.
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] bool down() const noexcept { return down_; }
   [[nodiscard]] PeerHold hold() const noexcept { return hold_; }
   /// Never for a disabled peer.
   [[nodiscard]] SteadyTime probeAt() const noexcept { return probeAt_; }
-  /// The same with a message that it has not refused yet: where it refuses, that may be soon, as each one says more.
+  /// The same for a message that it has not refused yet. This may be sooner, as each such message adds evidence.
   [[nodiscard]] SteadyTime probeOtherAt() const noexcept { return probeOtherAt_; }
 
-  /// Returns false when another failure of the same epoch was counted before.
+  /// Returns false if another failure of the same epoch was already counted.
   bool failed(std::uint64_t requestEpoch, Failure failure, const std::string& error,
               std::optional<std::chrono::milliseconds> retryAfter, const Evidence& evidence,
               const PeerHealthPolicy& policy, Random& random, const Now& now);
 
-  /// A connection was lost. True when the peer is down, or so many more were lost than answered that it is to be.
+  /// A connection was lost. Returns true if the peer is down, or has too many more losses than answers.
   [[nodiscard]] bool lost(std::uint64_t requestEpoch, const PeerHealthPolicy& policy);
 
-  /// Someone says that it is mended: it may be asked at once.
+  /// The cause may be fixed: the peer may be probed at once.
   void probeNow(const Now& now);
-  /// Another process found it gone.
+  /// Another process has found the peer gone.
   void disable(const PeerRecord& record);
-  /// Takes up where the run before left it, but asks at once.
+  /// Restores the state that the previous run left, but probes at once.
   void restore(const PeerRecord& record, const Now& now);
 
   /// The peer has answered. Returns true when it was down before.
@@ -69,7 +69,7 @@ private:
   bool down_ = false;
   PeerHold hold_ = PeerHold::none;
   std::uint32_t failures_ = 0;
-  // Connections lost while it is up, less what answers have made up for.
+  // Connections lost while the peer is up, reduced by each answer.
   std::uint32_t losses_ = 0;
   std::uint64_t epoch_ = 0;
   SteadyTime probeAt_{};

@@ -1,5 +1,5 @@
-// Whether the peer and this store remember the same. Each answer names the store that gave it and how far that has come
-// in each session of the request. Less than it had: the peer has forgotten. More than we ever sent: we have.
+// Whether the peer and this store agree on their sessions. Each answer names the peer's store and, for each session of
+// the request, the sequence reached. Less than before: the peer has lost data. More than was ever sent: this store has.
 
 #include <algorithm>
 #include <utility>
@@ -30,7 +30,7 @@ bool Machine::Impl::isOfLostStore(const Request& request, const SendReport& repo
 void Machine::Impl::notePeerStore(const Request& request, const SendReport& report, Actions& actions) {
   Peer& peer = *request.peer;
   const bool isKnown = report.store == peer.store && report.storeEpoch <= peer.storeEpoch;
-  // An answer that the old store gave may come after one of the new.
+  // An answer of the old store may arrive after one of the new store.
   if (report.store.empty() || isKnown || request.id <= peer.metAt) {
     return;
   }
@@ -38,7 +38,7 @@ void Machine::Impl::notePeerStore(const Request& request, const SendReport& repo
   if (!peer.store.empty() && report.store != peer.store) {
     identity.found = PeerResetKind::peerLost;
     peer.metAt = lastRequest;
-    // The new one has never known another file.
+    // The new store has never known another file.
     peer.disowned.clear();
     for (auto& [key, session] : sessions) {
       if (session.peer == &peer) {
@@ -54,7 +54,7 @@ void Machine::Impl::notePeerStore(const Request& request, const SendReport& repo
 std::optional<PeerIdentity> Machine::Impl::whetherStale(const Request& request, const SendReport& report) {
   Peer& peer = *request.peer;
   if (std::none_of(report.results.begin(), report.results.end(), isStale)) {
-    // An epoch is seen in sessions only, and of what is taken.
+    // A peer checks the epoch only in sessions, and notes it only for frames that it takes.
     bool isAnyTaken = false;
     for (std::size_t index = 0; index < request.items.size(); ++index) {
       const Outcome outcome = report.results[index].outcome;
@@ -67,7 +67,7 @@ std::optional<PeerIdentity> Machine::Impl::whetherStale(const Request& request, 
     }
     return std::nullopt;
   }
-  // A request that begins from now on has the file's epoch as of now: a newer one, if another process opened the file.
+  // A request that begins from now on has the file's current epoch: a newer one if another process opened the file.
   if (peer.staleAt == 0 || request.id <= peer.staleAt || request.ownEpoch > peer.staleEpoch) {
     peer.staleAt = std::max(peer.staleAt, lastRequest);
     peer.staleEpoch = std::max(peer.staleEpoch, request.ownEpoch);
@@ -98,13 +98,13 @@ bool Machine::Impl::mistrusts(Items items, std::uint64_t confirmed, const Sessio
     return true;
   }
   const auto isAccepted = [&progress](const Request::Item& item) { return item.row.sequence == progress.accepted; };
-  // Of a number alone, without an id, no more can be known than that it was given away.
+  // A number without an id only shows that this file has used the number.
   const bool isOfRequest = progress.acceptedId.empty() ? progress.accepted <= items.back().row.sequence
                                                        : std::any_of(items.rbegin(), items.rend(), isAccepted);
   if (progress.accepted <= confirmed || isOfRequest) {
     return false;
   }
-  // Its answer may have been lost, or this file may never have known it: the store finds out.
+  // The answer to that frame may have been lost, or this file may never have known the frame: the store finds out.
   session.doubt = AcceptedFrame{progress.accepted, progress.acceptedId};
   return true;
 }
@@ -122,7 +122,7 @@ PeerIdentity Machine::Impl::selfRestored(PeerKey peer, const Session& session, s
 
 void Machine::Impl::reportForgotten(const Request& request, const Session& session, std::uint64_t predecessor,
                                     const SessionReport& progress, const SendReport& report, Actions& actions) {
-  // All of the peer's sessions begin anew when its store is another; that was reported.
+  // With another store, all of the peer's sessions begin again; that was already reported.
   if (request.id <= request.peer->metAt) {
     return;
   }
@@ -134,14 +134,14 @@ void Machine::Impl::reportForgotten(const Request& request, const Session& sessi
   identity.session = session.key;
   identity.expected = predecessor;
   identity.accepted = progress.accepted;
-  // A session may report long after the others what it had before the peer went back.
+  // A session may report long after the others what the peer had before it was restored.
   identity.isFresh = session.restoresSeen == request.peer->restores;
   request.peer->restores += identity.isFresh ? 1 : 0;
   actions.identities.push_back(std::move(identity));
 }
 
 void Machine::Impl::disown(const Request& request, const PeerIdentity& found, const Now& now, Actions& actions) {
-  // Reported once, in however many sessions it shows.
+  // Reported once, however many sessions show it.
   if (request.peer->disowned.empty()) {
     actions.identities.push_back(found);
   }

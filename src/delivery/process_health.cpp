@@ -9,7 +9,7 @@ bool isDamage(const std::error_code& error) {
   return error == Errc::databaseCorrupt || error == Errc::notADatabase || error == Errc::ioError;
 }
 
-// Whether it is worth a report: it began, or is over, or it shows by now that it does not go away by itself.
+// Whether to report the error: it began, is over, or is now known to be damage, which needs a repair.
 bool isNew(const std::error_code& before, const std::error_code& error) {
   return static_cast<bool>(before) != static_cast<bool>(error) || (isDamage(error) && !isDamage(before));
 }
@@ -39,7 +39,7 @@ std::optional<ProcessReport> ProcessHealth::onAnswer(const SendReport& report, S
 }
 
 std::optional<ProcessReport> ProcessHealth::onStep(const std::error_code& error) {
-  // That the file was replaced is reported of the whole process, which may also receive.
+  // A replaced file is reported for the whole process, which may also receive.
   if (error == Errc::databaseReplaced || !isNew(stepError_, error)) {
     return std::nullopt;
   }
@@ -65,7 +65,7 @@ std::optional<ProcessReport> ProcessHealth::onLook(const std::error_code& error)
       .isDamage = isDamage(error)};
 }
 
-// Nothing else shows why messages are older by the calendar than by the age that their horizon is compared with.
+// Only this report explains why messages are older by the calendar than by the age that is compared with their horizon.
 std::optional<ProcessReport> ProcessHealth::lookAtCalendar(const Now& now) {
   const auto offset =
       now.wall.time_since_epoch() - std::chrono::floor<std::chrono::milliseconds>(now.steady.time_since_epoch());

@@ -11,13 +11,13 @@
 
 namespace ackbox::delivery {
 
-/// What a run needs its file for.
+/// The use of the file that a report is about.
 enum class FileUse : std::uint8_t {
-  /// It is about something else.
+  /// The report is not about the file.
   none,
-  /// To commit what it has decided, and claims.
+  /// To commit decisions and claims.
   change,
-  /// To read what is stored.
+  /// To read stored messages.
   read,
 };
 
@@ -26,35 +26,35 @@ struct ProcessReport {
   bool isRaised = false;
   std::string sentence;
   FileUse use = FileUse::none;
-  /// The file or the disk is at fault, which does not go away by itself.
+  /// The file or the disk is at fault, which needs a repair.
   bool isDamage = false;
 };
 
-/// What goes wrong in the process of a run and is no peer's fault. Each trouble is reported once when it begins and
-/// once when it is over, however often it is met.
+/// Problems of the run's own process, not of a peer. Each problem is reported once when it begins and once when it is
+/// over, however often it occurs.
 ///
 /// Thread-safety: none.
 class ProcessHealth {
 public:
-  /// A request has ended: whether this process has the means to send.
+  /// A request has ended, which shows whether this process has the resources to send.
   [[nodiscard]] std::optional<ProcessReport> onAnswer(const SendReport& report, SteadyTime now);
   /// A step was committed, or not.
   [[nodiscard]] std::optional<ProcessReport> onStep(const std::error_code& error);
-  /// What is stored was read, the backlog or what is new since the last time, or could not be.
+  /// The backlog, or the rows that are new since the last look, were read or could not be.
   [[nodiscard]] std::optional<ProcessReport> onLook(const std::error_code& error);
-  /// Compares the calendar with the monotonic clock, since the last time. A move is reported once and never over.
+  /// Compares the calendar with the monotonic clock since the last call. A jump is reported once; it has no end.
   [[nodiscard]] std::optional<ProcessReport> lookAtCalendar(const Now& now);
 
 private:
-  // Requests must be answered for so long before a shortage is over.
+  // How long requests must be answered before a shortage is over.
   static constexpr std::chrono::milliseconds kShortageOver = std::chrono::seconds(10);
-  // Less is a clock that is being corrected.
+  // A smaller move is an ordinary clock correction.
   static constexpr std::chrono::milliseconds kCalendarMoved = std::chrono::minutes(1);
 
   bool isShort_ = false;
-  // When a request last found this process without the means to send.
+  // When a request last found this process without the resources to send.
   SteadyTime shortAt_{};
-  // How the last step, and the last look, went.
+  // The results of the last step and of the last look.
   std::error_code stepError_;
   std::error_code lookError_;
   // The calendar minus the monotonic clock, at the last look.

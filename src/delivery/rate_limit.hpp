@@ -26,7 +26,7 @@ public:
     return now < emptyAt_ ? 0 : static_cast<std::size_t>((now - emptyAt_) / interval_);
   }
   void take(std::size_t frames) noexcept { emptyAt_ += interval_ * static_cast<std::int64_t>(frames); }
-  /// They did not go after all.
+  /// These frames were not sent after all.
   void giveBack(std::size_t frames) noexcept { emptyAt_ -= interval_ * static_cast<std::int64_t>(frames); }
   /// When the next frame may go.
   [[nodiscard]] SteadyTime nextAt() const noexcept { return emptyAt_ + interval_; }

@@ -9,11 +9,11 @@
 
 namespace ackbox::delivery {
 
-/// A peer's sessions that could be sent now. The highest priority goes first, round robin within one; a lower one that
-/// has been passed over for `kPatience` turns gets the next, so that none starves.
+/// A peer's sessions that could be sent now. The highest priority goes first, with round robin within a priority. A
+/// lower priority that has been passed over for `kPatience` turns gets the next turn, so that none starves.
 ///
-/// A session that was queued again with another priority leaves its former place behind, to be dropped when it comes
-/// to the front.
+/// When a session is queued again with another priority, its old entry stays until it comes to the front and is
+/// dropped.
 class ReadyQueue {
 public:
   static constexpr std::uint32_t kPatience = 16;
@@ -23,13 +23,13 @@ public:
 
   /// Puts `session` at the end of its priority.
   void push(Session& session);
-  /// Whose turn it is. Precondition: not empty.
+  /// The session that has its turn. Precondition: not empty.
   [[nodiscard]] Session& front() const { return *levels_[turn()].front(); }
-  /// Whether the first place is one that its session has left. Precondition: not empty.
+  /// Whether the first entry is one that its session has left. Precondition: not empty.
   [[nodiscard]] bool frontIsStale() const;
-  /// Takes the first away, its turn used. Precondition: not empty.
+  /// Removes the first entry and uses its turn. Precondition: not empty.
   void popFront();
-  /// Takes the first away as if it had not been there. Precondition: not empty.
+  /// Removes the first entry without using a turn. Precondition: not empty.
   void dropFront();
 
 private:
@@ -37,7 +37,7 @@ private:
   [[nodiscard]] std::size_t turn() const noexcept;
 
   std::array<std::deque<Session*>, kLevels> levels_;
-  /// Turns that others have had since it waits.
+  /// Per level: the turns that other levels have had while it waits.
   std::array<std::uint32_t, kLevels> passedOver_{};
   std::size_t size_ = 0;
 };

@@ -11,9 +11,9 @@
 
 namespace ackbox::delivery {
 
-/// The messages that a peer did not take in requests of their own, of which it is not known yet whether they or the
-/// peer are at fault. Others of the same peer show it: a message that is refused, and again after another was taken, is
-/// refused for itself. In memory only: a restart forgets, and at worst asks twice again.
+/// The messages that a peer did not take in single-message requests, while it is unknown whether the message or the
+/// peer is at fault. Other messages to the same peer decide it: a message that is refused, and refused again after
+/// another was taken, is at fault. In memory only: a restart costs at most two more requests per message.
 ///
 /// Thread-safety: none.
 class Refusals {
@@ -27,13 +27,13 @@ public:
     }
   }
 
-  /// It held its place for long when it was not taken last.
+  /// Whether its last refused request took long.
   [[nodiscard]] bool isLate(MessageKey key) const {
     const auto place = known_.find(key);
     return place != known_.end() && place->second.isLate;
   }
 
-  /// The peer has answered another request for its messages; `isTaken`: it has taken one of them.
+  /// The peer has answered `request` frame by frame; `isTaken`: it has taken at least one message.
   void answered(RequestId request, bool isTaken, SteadyTime now) {
     if (inRow_ > std::max(kOutageMin, inRowByChance())) {
       std::erase_if(known_, [this](const auto& known) { return forgives(known.second); });
@@ -48,18 +48,18 @@ public:
       count(taken_);
     }
   }
-  /// Whether a request that began after `key` was refused, or `amongOthers`, when one with others and it was (0: none
-  /// was), has been taken, and nothing refused since: another refusal is the message's own.
+  /// Whether a request that began after the refusal of `key` has been taken, and nothing was refused since: a further
+  /// refusal is the message's fault. `amongOthers`: its refusal in a request of several; 0: none.
   [[nodiscard]] bool isItsOwn(MessageKey key, RequestId amongOthers) const {
     return !isRefusedSinceTaken_ && (isBefore(refusedAt(key), takenAt_) || isBefore(amongOthers, takenAt_));
   }
-  /// The same where others are answered, if not taken: it is no outage.
+  /// Whether other messages have been answered since `key` was refused, even if not taken: then it is no outage.
   [[nodiscard]] bool isAloneRefused(MessageKey key) const {
     return inRow_ == 0 && isBefore(refusedAt(key), answeredAt_);
   }
-  /// Whether one that began later was taken: that `request` was not says nothing of the peer.
+  /// Whether a request that began later was taken: then the failure of `request` does not show that the peer is away.
   [[nodiscard]] bool isOvertaken(RequestId request) const noexcept { return isBefore(request, takenAt_); }
-  /// It was refused for itself: how often by now. Others must be answered before that is said again.
+  /// Counts a refusal of the message itself; returns their number. Others must be answered before the next one counts.
   std::uint32_t charge(MessageKey key, RequestId lastRequest, bool isLate) {
     Known& known = keep(key);
     known.until = lastRequest;
@@ -70,9 +70,9 @@ public:
     return ++known.strikes;
   }
 
-  /// A request was refused, of the one message `key`, or of several: 0. It counts once until something is answered.
-  /// `lastRequest`: the newest that has begun. `isOutage`: it is not refused but away, or overloaded. `isLate`: it took
-  /// long.
+  /// A request with the one message `key`, or with several (0), was refused. A message counts once until the peer
+  /// answers a request. `lastRequest`: the newest request that has begun. `isOutage`: the peer is away or overloaded
+  /// and did not refuse. `isLate`: the request took long.
   void refused(MessageKey key, RequestId lastRequest, bool isOutage, bool isLate) {
     bool isCounted = false;
     if (key != 0) {
@@ -86,10 +86,10 @@ public:
     isRefusedSinceTaken_ = true;
   }
 
-  /// How many were refused, each counted once, since the peer answered last.
+  /// The number of refusals since the peer last answered, each message counted once.
   [[nodiscard]] std::uint32_t inRow() const noexcept { return inRow_; }
-  /// As many in a row as once in a hundred times are chance, by the share of the peer's messages that it refuses for
-  /// themselves; 0 while it has taken none.
+  /// The length of a row of refusals that occurs by chance once in a hundred times, given the share of messages that
+  /// the peer refuses for themselves; 0 while it has taken none.
   [[nodiscard]] std::uint32_t inRowByChance() const noexcept {
     if (taken_ == 0) {
       return 0;
@@ -101,37 +101,37 @@ public:
     }
     return row;
   }
-  /// The same, 0 while it has refused none for itself.
+  /// The same; 0 while the peer has refused no message for itself.
   [[nodiscard]] std::uint32_t inRowByOwn() const noexcept { return own_ == 0 ? 0 : inRowByChance(); }
-  /// It has said that it is gone for good, as of `lastRequest`.
+  /// The peer has answered that it is gone for good, as of `lastRequest`.
   void saidGone(RequestId lastRequest) noexcept { goneAt_ = goneAt_ == 0 ? lastRequest : goneAt_; }
-  /// Whether it has taken a message after it said that it is gone, and one within the last day: it speaks of messages.
+  /// Whether the peer took a message after it answered "gone", and one within the last day: "gone" is about messages.
   [[nodiscard]] bool isMixed(SteadyTime now) const noexcept { return isMixed_ && now - takenLast_ < kGoneAfter; }
-  /// Whether they are too few to say that the peer is gone for good, while there are others to ask it with.
+  /// Whether there are too few to conclude that the peer is gone for good, while other messages can be tried.
   [[nodiscard]] bool areFew() const noexcept { return inRow_ < std::max(kGoneMin, inRowByChance()); }
 
 private:
   struct Known {
-    /// The newest request when it was refused last.
+    /// The newest request at its last refusal.
     RequestId until = 0;
     std::uint64_t place = 0;
-    /// Refused for itself.
+    /// How often it was refused for itself.
     std::uint32_t strikes = 0;
-    /// The peer was away or overloaded when it was asked with this one last.
+    /// The peer was away or overloaded at the last attempt with this message.
     bool isOutage = false;
     bool isLate = false;
   };
 
-  // What is so many times refused in a row is no longer distinguished from an outage by a handful.
+  // After more than this many refusals in a row, an answer is the end of an outage: see `forgives`.
   static constexpr std::uint32_t kOutageMin = 8;
   // A peer that takes 4 in 10 refuses its first 16 once in 3,500 times.
   static constexpr std::uint32_t kGoneMin = 16;
   static constexpr std::chrono::hours kGoneAfter{24};
   static constexpr std::uint32_t kRowMax = 64;
-  // The shares are those of the latest.
+  // Limits the counts, so that the shares are those of the latest messages.
   static constexpr std::uint32_t kCountedMax = 128;
-  // The oldest are forgotten, and at worst asked with twice more: a peer that refuses for weeks is asked with another
-  // message each time.
+  // Beyond this, the oldest are forgotten, at the cost of at most two more requests each: a peer that refuses for weeks
+  // is tried with another message each time.
   static constexpr std::size_t kKnownMax = 1'024;
 
   static bool isBefore(RequestId refused, RequestId other) { return refused != 0 && refused < other; }
@@ -147,7 +147,7 @@ private:
     }
   }
 
-  // So many in a row were an outage of the peer's, which is over.
+  // So many refusals in a row were an outage of the peer, which is over.
   bool forgives(const Known& known) {
     const bool isForgiven = known.isOutage && known.strikes == 0;
     if (isForgiven) {
@@ -175,7 +175,7 @@ private:
   RequestId answeredAt_ = 0;
   bool isRefusedSinceTaken_ = false;
   SteadyTime takenLast_{};
-  // The newest request when the peer first said that it is gone; 0: it did not.
+  // The newest request when the peer first answered that it is gone; 0: it did not.
   RequestId goneAt_ = 0;
   bool isMixed_ = false;
   std::uint32_t inRow_ = 0;

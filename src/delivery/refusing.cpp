@@ -1,8 +1,7 @@
-// Whether a request that was not taken is about its message or about its peer. A refusal says neither by itself;
-// another message of the same peer does. So the peer is asked with another one each time; when one is taken, those that
-// were refused before are asked with once more, and what is refused then is refused for itself: it waits alone, and is
-// charged where an outage is not what the answer names. As long as none is taken, the peer waits and no message is
-// charged (P8, P12).
+// Whether a request failed because of its message or because of its peer. A refusal alone does not show it; another
+// message to the same peer does. So each attempt uses another message. Once one is taken, those refused before are
+// tried once more. A message that is then refused is at fault itself: it waits alone, and is charged unless the answer
+// names an outage. As long as none is taken, the peer waits and no message is charged (P8, P12).
 
 #include <algorithm>
 #include <string>
@@ -18,7 +17,7 @@ constexpr const char* kOnlyOne =
     "; no other message waits to ask this peer with, so whether the message or the peer is at fault shows with the "
     "next";
 
-// What holds one of a peer's places for so long goes behind messages that were never tried.
+// A refused message that occupied a request for this long goes behind messages that were never tried.
 constexpr std::chrono::milliseconds kLateAfter{250};
 
 }  // namespace
@@ -35,7 +34,7 @@ void Machine::Impl::notTaken(const Request& request, PeerHealth::Failure failure
   const MessageKey only = isAlone ? request.items.front().row.key : 0;
   const bool isUp = !peer.health.down() && request.epoch == peer.health.epoch() && peer.disowned.empty();
   const bool isLate = now.steady - request.sentAt >= kLateAfter;
-  // A peer that took what it was sent later is not away.
+  // A peer that took a later request is not away.
   const bool isSilenceOfItsOwn = failure == unavailable && report.status == 0 && peer.refusals.isOvertaken(request.id);
   if (isAlone && isUp) {
     const Session& session = *request.items.front().session;
@@ -47,8 +46,8 @@ void Machine::Impl::notTaken(const Request& request, PeerHealth::Failure failure
   }
   peer.refusals.refused(only, lastRequest, failure == unavailable && !isUnclear(report), isLate);
   if (!isAlone && (failure != unavailable || report.status != 0 || isSilenceOfItsOwn)) {
-    // One of many is closed in on: its request's sessions go in smaller company until they are answered. Where nobody
-    // answered, nothing is said of any of them.
+    // Isolates one message of many: the request's sessions go in smaller requests until they are answered. Without any
+    // answer, there is no evidence about any of them.
     for (const Request::Item& item : request.items) {
       item.session->frameLimit = static_cast<std::uint32_t>(request.items.size() / 2);
       item.session->refusedAt = lastRequest;
@@ -60,9 +59,8 @@ void Machine::Impl::notTaken(const Request& request, PeerHealth::Failure failure
   const bool mayBeChance = peer.refusals.inRow() <= peer.refusals.inRowByChance();
   if (failure == gone) {
     peer.refusals.saidGone(lastRequest);
-    // For good only when others are answered the same, and none was taken between. A peer that has taken none in this
-    // run, and is asked with the only message that waits, is taken at its word: by Standard Webhooks 410 is to disable
-    // the endpoint.
+    // Gone for good only if other messages get the same answer and none is taken in between. If the peer has taken none
+    // in this run and no other message waits, its answer is believed: in Standard Webhooks, 410 disables the endpoint.
     const bool isOfMessages = peer.refusals.isMixed(now.steady) || mayBeChance;
     failure = isOfMessages || (hasOthers && peer.refusals.areFew()) ? refused : gone;
   }

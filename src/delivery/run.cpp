@@ -15,7 +15,7 @@ SendReport cancelled() {
   return report;
 }
 
-// A pass's caller chooses the time of the next one, so a peer is asked without a probe.
+// The caller of a pass chooses the time of the next one, so a peer needs no probe first.
 MachineOptions forMode(MachineOptions options, RunMode mode) {
   options.restoresHealth = mode == RunMode::continuous;
   return options;
@@ -158,8 +158,8 @@ void Run::stepFailed(Actions&& step, const std::error_code& error, const Now& no
   conclude(std::move(later), now, actions);
 }
 
-// What people hold back is applied once more after a step that was under way when it was shown: only now is it known
-// which sessions that step found held.
+// Applies holds once more after a step that was under way when they were shown: only now is it known which sessions
+// that step found held.
 void Run::applyLateHolds(const Now& now, Actions& decided) {
   if (const auto holds = std::exchange(lateHolds_, std::nullopt)) {
     machine_.applyHolds(*holds, now, decided);
@@ -173,7 +173,7 @@ void Run::polled(const std::error_code& error, bool isUntidy, std::span<Committe
   Actions decided;
   if (!failsPass(error) && takesRows()) {
     looked(error, now, actions);
-    // Rows that were taken in while this poll was under way may have asked for the next.
+    // Rows that were taken during this poll may need the next one.
     const bool looksAgain = std::exchange(looksAgain_, false);
     if (!error && (isBehind_ || looksAgain)) {
       wantPoll(now, actions);
@@ -244,8 +244,8 @@ void Run::recalled(SessionKey session, MessageKey key, const Now& now, RunAction
   conclude(std::move(decided), now, actions);
 }
 
-// Polled twice: the sign comes just before a commit is there to be seen, or a dead process's lock has gone. It may have
-// been this process's own write; each poll arms the watch again, so there are never more signs than polls.
+// Polls twice, because the sign comes just before a commit is visible or a dead process's lock is gone. The sign may
+// come from this process's own write; each poll arms the watch again, so there are never more signs than polls.
 void Run::neighbourWrote(const Now& now, RunActions& actions) {
   pollsDue_ = 2;
   if (isShared_ && look_ == Look::none) {
@@ -296,7 +296,7 @@ void Run::looked(const std::error_code& error, const Now& now, RunActions& actio
   }
 }
 
-// A pass reports to its caller what is wrong, instead of waiting for it to go away.
+// A pass reports an error to its caller instead of waiting for its end.
 bool Run::failsPass(const std::error_code& error) {
   if (error && isPass() && state_ != RunState::failing && state_ != RunState::ended) {
     failure_ = error;
@@ -354,9 +354,9 @@ void Run::pollLater(const Now& now, RunActions& actions) {
   if (!takesRows() || isPass()) {
     return;
   }
-  // A file that is untidy is tidied by a slice each poll.
+  // An untidy file is tidied by one slice at each poll.
   const auto interval = isUntidy_ || (isShared_ && !isWatching_) ? options_.sharedPollInterval : options_.pollInterval;
-  // A neighbour's signs count from the last poll, so that the next sign does not put the poll off.
+  // After a neighbour's sign, the delay counts from the last poll, so that a further sign does not postpone the poll.
   const SteadyTime due = isShared_ && pollsDue_ > 0 ? polledAt_ + kSoon : now.steady + interval;
   actions.emplace_back(run_action::SetTimer{RunTimer::poll, lookAgainAt_.value_or(due)});
 }
@@ -397,13 +397,13 @@ void Run::endIfDone(const Now& now, RunActions& actions) {
     return;
   }
   if (state_ != RunState::failing) {
-    // What cannot be committed now stays claimed in the file, and is put back when the file is closed or next opened.
+    // Messages with decisions that cannot be committed now stay claimed until the file is closed or next opened.
     const bool isStuck = state_ == RunState::givingUp && step_ == Step::refused;
     if (!isStuck && (machine_.requestsInFlight() != 0 || !pending_.isEmpty())) {
       return;
     }
     if (options_.mode == RunMode::untilIdle && !isStopping() && !std::exchange(hasLooked_, true)) {
-      // What was enqueued before now is still to be sent, and its commit may not have shown it yet.
+      // Messages enqueued before now must still be sent, and their commits may not have shown them yet.
       wantPoll(now, actions);
       return;
     }

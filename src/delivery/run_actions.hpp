@@ -17,9 +17,9 @@ namespace ackbox::delivery {
 enum class RunMode : std::uint8_t {
   /// Until it is stopped.
   continuous,
-  /// One pass over what is due, then it ends by itself.
+  /// One pass over the messages that are due; then the run ends.
   once,
-  /// Until nothing is due and nothing is under way, then it ends by itself.
+  /// Until nothing is due and nothing is under way; then the run ends.
   untilIdle,
 };
 
@@ -37,18 +37,18 @@ struct RunPeer {
   std::uint32_t maxRequests = 1;
   std::uint32_t creditFrames = 1;
   RateLimit rateLimit;
-  /// What the file knows of the peer's own store.
+  /// The peer's own store as this file has recorded it.
   std::string store;
   std::uint64_t storeEpoch = 0;
 };
 
-/// What one commit shows the run: rows that appeared, of any connection's commits.
+/// Rows that were committed by any connection, as one commit shows them to the run.
 struct CommittedRows {
   std::span<const SessionInfo> sessions;
   std::span<const RowSeen> rows;
-  /// More wait in the file, for a poll.
+  /// The file has more rows, which need a poll.
   bool hasMore = false;
-  /// What people hold back, when that has changed.
+  /// The holds, if they have changed.
   std::optional<HoldSnapshot> holds = {};
   /// See `Machine::rowsSeen`.
   std::optional<std::int64_t> recalls = {};
@@ -56,27 +56,27 @@ struct CommittedRows {
   bool isShared = false;
 };
 
-/// What a committed step did, by messages.
+/// The numbers of messages that a committed step changed.
 struct StepCounts {
   std::uint64_t claimed = 0;
   std::uint64_t acked = 0;
   std::uint64_t deferred = 0;
   std::uint64_t retried = 0;
   std::uint64_t failed = 0;
-  /// Put back without a charge.
+  /// Released without a charge.
   std::uint64_t released = 0;
 
-  /// Those that came to an outcome.
+  /// The messages with an outcome.
   [[nodiscard]] std::uint64_t settled() const noexcept { return acked + deferred + retried + failed; }
   StepCounts& operator+=(const StepCounts& other) noexcept;
 };
 
-/// What a run did.
+/// The totals of a run.
 struct RunReport {
   StepCounts all;
-  /// Of those, after the stop.
+  /// The part of `all` after the stop.
   StepCounts whileStopping;
-  /// Requests that were given up because they outlasted the stop.
+  /// Requests that were given up because they outlasted the stop's timeout.
   std::uint64_t abandonedRequests = 0;
 };
 
@@ -90,27 +90,27 @@ enum class RunTimer : std::uint8_t {
   /// The machine's next instant.
   wake,
   poll,
-  /// The store refused; it is tried again.
+  /// The retry after the store refused a transaction.
   storeRetry,
-  /// The stop has waited for answers long enough.
+  /// The end of a stop's wait for answers.
   patience,
 };
 constexpr std::size_t kRunTimers = 4;
 
-/// What a run wants done, in the order of the list. Nothing of it calls the run back before the whole list is done.
+/// The actions that a run asks for, done in list order. None calls the run back before the whole list is done.
 namespace run_action {
 
 /// Read the peers and begin to read the backlog, then `discovered` or `discoveryFailed`.
 struct Discover {};
 /// Take the step and commit it, then `stepCommitted` or `stepFailed`.
 struct SubmitStep {};
-/// Look for what other processes committed, then `polled`.
+/// Look for commits of other processes, then `polled`.
 struct Poll {};
 /// Pass these claimed messages on to the sender, then `answered`.
 struct Send {
   Actions::Send send;
 };
-/// Sets it anew if it was set.
+/// Replaces an earlier setting of the timer.
 struct SetTimer {
   RunTimer timer = RunTimer::wake;
   SteadyTime at{};
@@ -125,7 +125,7 @@ struct PublishPeers {
 struct ReportProcess {
   ProcessReport report;
 };
-/// Requests under way are not waited for any more.
+/// Stop waiting for requests under way.
 struct StopSenders {};
 /// The last action of a run.
 struct Finish {};

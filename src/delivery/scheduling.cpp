@@ -26,7 +26,7 @@ void Machine::Impl::wake(Session& session) {
   enqueueReady(session);
 }
 
-// An unordered queue's suspects are units, apart from it. Precondition: something waits in it.
+// An unordered queue's suspects are units, separate from it. Precondition: a message waits in `session`.
 Machine::Impl::Turn Machine::Impl::turnOf(const Session& session) {
   if (session.unordered) {
     return Turn::ordinary;
@@ -55,7 +55,7 @@ ReadyQueue& Machine::Impl::queueOf(Peer& peer, Turn turn) {
   return peer.ready;
 }
 
-// Precondition: something waits in it.
+// Precondition: a message waits in `session`.
 void Machine::Impl::enqueueReady(Session& session) {
   Peer& peer = *session.peer;
   queueOf(peer, turnOf(session)).push(session);
@@ -86,7 +86,7 @@ void Machine::Impl::park(Session& session, Phase phase, SteadyTime until) {
 }
 
 void Machine::Impl::startRequests(const Now& now, Actions& actions) {
-  // One request each in turn, beginning with another peer every time, so that a small budget is shared among them.
+  // Peers get one request each in turn, beginning with another peer every time, so that they share a small budget.
   auto turn = static_cast<std::size_t>(lastRequest);
   while (!touched.empty()) {
     turn %= touched.size();
@@ -180,7 +180,7 @@ std::optional<Machine::Impl::Turn> Machine::Impl::nextTurn(Peer& peer, const Now
   return peer.ready.empty() ? std::nullopt : std::optional(Turn::ordinary);
 }
 
-// Whether a refused message has its turn: in turn with others, when one of them was answered since, or it is the last.
+// Whether a refused message has its turn: alternating with others, if one was answered since, or as the last message.
 bool Machine::Impl::mayAskAgain(Peer& peer) {
   if (peer.refusedReady.empty() || (peer.ordinarySinceRefused == 0 && !peer.ready.empty())) {
     return false;
@@ -190,8 +190,8 @@ bool Machine::Impl::mayAskAgain(Peer& peer) {
   return isLast || peer.refusals.isItsOwn(head, 0) || peer.refusals.isAloneRefused(head);
 }
 
-// Whether a message that held its place for long before it was not taken has its turn: behind what can go now, though
-// not without end, and never in more than half of the places, so that it leaves room for what was never tried.
+// Whether a late message, one that took long before it was refused, has its turn: behind messages that can go now, for
+// a limited number of turns, and in at most half of the requests, so that messages never tried have room.
 bool Machine::Impl::mayAskLate(Peer& peer, bool areOthersNext) {
   const std::uint32_t places = std::max(1U, std::min(peer.maxRequests, peer.rampRequests) / 2);
   if (peer.lateReady.empty() || peer.lateInFlight >= places ||
@@ -204,7 +204,7 @@ bool Machine::Impl::mayAskLate(Peer& peer, bool areOthersNext) {
   return isLast || peer.refusals.isItsOwn(head, 0) || peer.refusals.isAloneRefused(head);
 }
 
-// Another message each time: those that were refused already say nothing new, and go when there are no others.
+// Probes with another message each time: messages already refused show nothing new, and go when there are no others.
 std::optional<Machine::Impl::Turn> Machine::Impl::nextProbe(Peer& peer, const Now& now) {
   const bool hasUntried = !peer.ready.empty() || !peer.suspectReady.empty();
   const SteadyTime due = hasUntried ? peer.health.probeOtherAt() : peer.health.probeAt();
@@ -223,7 +223,7 @@ std::optional<Machine::Impl::Turn> Machine::Impl::nextProbe(Peer& peer, const No
   if (!peer.ready.empty()) {
     return Turn::ordinary;
   }
-  // They take turns: whichever the peer takes shows that it is there.
+  // Late and refused messages take turns: any message that the peer takes shows that it is up.
   if (!peer.lateReady.empty() && (peer.refusedReady.empty() || peer.ordinarySinceLate > 0)) {
     return Turn::late;
   }
@@ -239,8 +239,8 @@ std::uint64_t Machine::Impl::bytesMax(const Peer& peer) const {
   return peer.creditBytes > 0 ? std::min<std::uint64_t>(options.batchBytes, peer.creditBytes) : options.batchBytes;
 }
 
-// Sees to it that each queue's first session belongs there: messages may have been forgotten, or have come back in
-// front of others, since it was queued. What one pass moves may stand first where it was moved to.
+// Ensures that the first session of each queue belongs there: since it was queued, messages may have been forgotten, or
+// have come back in front of others. A session that one pass moves may be the first in its new queue.
 void Machine::Impl::tidy(Peer& peer) {
   using enum Turn;
   for (const Turn turn : {ordinary, suspect, refused, late, ordinary, suspect, refused}) {
@@ -295,7 +295,7 @@ std::vector<SessionClaim> Machine::Impl::assemble(Peer& peer, std::size_t allowe
       for (; frames < limit && !session.queue.empty(); ++frames) {
         claims.push_back(takeUnit(session, now));
       }
-      // Behind the others of its priority with the rest.
+      // The remaining messages queue behind the other sessions of their priority.
       wake(session);
       continue;
     }

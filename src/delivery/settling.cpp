@@ -58,7 +58,7 @@ void Machine::Impl::settle(const Request& request, const SendReport& report, con
   std::size_t run = 0;
   std::size_t nextReport = 0;
   if (actions.settlements.empty()) {
-    // Not where others wait: to make room for a few at a time, again and again, would move them each time.
+    // Only for an empty list: repeated small reservations would move the existing settlements each time.
     actions.settlements.reserve(request.items.size());
   }
   const std::span<const FrameResult> results(report.results);
@@ -94,14 +94,14 @@ void Machine::Impl::settle(const Request& request, const SendReport& report, con
   }
 }
 
-// What the answers so far say of a session, frame by frame in their order.
+// The state of a session's answer, updated frame by frame in order.
 struct Machine::Impl::SessionAnswer {
   SessionAnswer(std::uint64_t predecessor, const SessionReport* progress)
       : hasForgotten(progress != nullptr && progress->accepted < predecessor), standsBy(predecessor) {}
 
   void waitFor(std::chrono::milliseconds delay) { wait = std::max(wait.value_or(delay), delay); }
 
-  // The peer has less of the session than it had.
+  // The peer reports less of the session than it had.
   const bool hasForgotten;
   // The last number that the peer has.
   std::uint64_t standsBy;
@@ -126,7 +126,7 @@ void Machine::Impl::settleSession(Items items, std::span<const FrameResult> resu
   if (answer.hasForgotten) {
     ended.previousSequence = progress->accepted;
   } else if (answer.reset) {
-    // It does not say what it knows, so nothing is claimed of it.
+    // The peer does not report what it has accepted, so no predecessor is stated.
     ended.previousSequence = 0;
     recallDeferred(session, items, now, actions);
   } else if (answer.standsBy > predecessor) {
@@ -163,7 +163,7 @@ Verdict Machine::Impl::verdictOn(Session& session, const Request::Item& item, co
     case Outcome::nack: {
       const bool refusedForSequence = result.code == kOutOfSequence;
       if (answer.outOfSequence || (result.held && (answer.stopped || answer.repeated))) {
-        // It was not attempted: released as the verdict stands.
+        // The frame was not attempted: the verdict stays `release`.
       } else if (refusedForSequence && item.previousSequence != 0 && (answer.hasForgotten || !session.sequenceReset)) {
         answer.reset = true;
       } else if (isOverLimit(result)) {
@@ -172,7 +172,7 @@ Verdict Machine::Impl::verdictOn(Session& session, const Request::Item& item, co
           decide(session, row, result, now, verdict);
         }
       } else {
-        // Also what claims to be held by nothing that we know of: a peer cannot keep a message for ever for free.
+        // Includes a frame that is held without a known cause: a peer cannot hold a message for ever uncharged.
         verdict = chargedVerdict(retryOf(session), row, result, isPastHorizon(session, row, now), now.wall, random);
         decide(session, row, result, now, verdict);
       }
@@ -216,8 +216,8 @@ void Machine::Impl::settleFrame(Session& session, const Request::Item& item, con
   actions.settlements.push_back(std::move(settlement));
 }
 
-// A peer that does not know our predecessor has lost what it deferred, too; with a later frame accepted it would call
-// those duplicates. Where it says what it knows, the store puts them back, for whichever process waits for them.
+// A peer that does not know the predecessor has lost its deferred frames, too; once it accepts a later frame, it would
+// answer them as duplicates. If it reports what it has accepted, the store puts them back for any process.
 void Machine::Impl::recallDeferred(Session& session, Items items, const Now& now, Actions& actions) {
   std::vector<MessageKey> others;
   for (const auto& deferred : session.deferred) {
@@ -240,7 +240,7 @@ void Machine::Impl::giveBack(const Request& request, const std::string& error, c
 
 void Machine::Impl::giveBackSession(Items items, const std::string& error, const Now& now, Actions& actions) {
   Session& session = *items.front().session;
-  // From the back, so that each key lands in the slot in front of the other.
+  // From the back, so that each key goes into the slot in front of the previous one.
   for (std::size_t index = items.size(); index > 0; --index) {
     session.queue.insert(items[index - 1].row.key);
   }
@@ -257,7 +257,7 @@ void Machine::Impl::giveBackLater(const Request& request, const std::string& err
   const Request::Item& only = request.items.front();
   Session& session = *only.session;
   session.queue.insert(only.row.key);
-  // Outside sessions the row's own wait is what `explain` shows.
+  // Outside sessions, `explain` shows the row's own wait.
   Verdict waits;
   waits.delay = isUnit(session.key) ? delay : std::chrono::milliseconds(0);
   actions.settlements.push_back(settlementOf(session.key, only.row, waits, now.wall));

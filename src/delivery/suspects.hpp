@@ -8,16 +8,15 @@
 
 namespace ackbox::delivery {
 
-/// The messages of one peer with which a connection was lost time and again, in ever smaller requests: one of them may
-/// be what kills the peer. Each goes alone until it was answered. In memory only: a restart forgets, and at worst
-/// counts again.
+/// The messages of one peer with which connections were lost repeatedly, in ever smaller requests: one of them may
+/// crash the peer. Each is sent alone until it is answered. In memory only: after a restart, counting begins again.
 class Suspects {
 public:
-  /// What is known of one of them.
+  /// The strikes of one suspect.
   struct Strike {
-    /// Connections lost while it was alone in flight.
+    /// Connections lost while this message was the only one in flight.
     std::uint32_t count = 0;
-    /// That often, and for so long, that it is the message's doing.
+    /// There were so many, over so long, that the message is taken to be the cause.
     bool isKiller = false;
   };
 
@@ -31,8 +30,8 @@ public:
     }
   }
 
-  /// The connection was lost while `key` was alone in flight. Answers to others are no evidence against it: what fails
-  /// at one message today may be mended tomorrow, so patience is needed always.
+  /// The connection was lost while `key` was alone in flight. Answers to other messages are no evidence against it: a
+  /// peer that fails at one message today may be fixed tomorrow, so `killerPatience` always applies.
   [[nodiscard]] Strike strike(MessageKey key, const PeerHealthPolicy& policy, SteadyTime now) {
     Count& known = strikes_[key];
     if (known.strikes == 0) {

@@ -9,12 +9,12 @@
 
 namespace ackbox::delivery {
 
-/// Everything that waits for an instant, in one heap. A timer is never taken out early; its owner says that it was
-/// abandoned, and it is skipped when it surfaces, or swept once such timers are the majority.
+/// All timers, in one heap. A timer is never removed early: its owner reports it as abandoned, and it is skipped when
+/// it reaches the top, or swept once abandoned timers are the majority.
 class Timers {
 public:
   enum class Kind : std::uint8_t {
-    /// A session's backoff, or its next question after a session that another process holds.
+    /// A session's backoff, or its next check of whether another process still holds it.
     session,
     /// An unordered message's backoff or delay.
     row,
@@ -22,7 +22,7 @@ public:
     deadline,
     /// A peer that is down may be probed.
     probe,
-    /// A peer's claims may go on.
+    /// A peer's pause of claims is over.
     pause,
   };
   struct Timer {

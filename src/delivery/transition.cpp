@@ -3,7 +3,7 @@
 namespace ackbox::delivery {
 namespace {
 
-// One number per pair, so that the whole table stands in one switch.
+// One number per pair, so that the whole table is one switch.
 constexpr unsigned pair(MessageState from, Transition transition) noexcept {
   return static_cast<unsigned>(from) * 16U + static_cast<unsigned>(transition);
 }
@@ -15,7 +15,7 @@ Next next(MessageState from, Transition transition) noexcept {
   switch (pair(from, transition)) {
     case pair(pending, Transition::claim):
       return Next::sending;
-    // The ACK event of an earlier attempt, come late.
+    // The late ACK event of an earlier attempt.
     case pair(pending, Transition::ack):
       return Next::acked;
     case pair(pending, Transition::fail):
@@ -37,13 +37,13 @@ Next next(MessageState from, Transition transition) noexcept {
     // The peer asks for it again.
     case pair(sent, Transition::retry):
       return Next::pending;
-    // The ACK deadline has passed: the peer is asked.
+    // The ACK deadline has passed: the peer is asked again.
     case pair(sent, Transition::release):
       return Next::pending;
     case pair(sent, Transition::fail):
       return Next::failed;
 
-    // Only a retained row is there to be sent again.
+    // Only a retained row can be sent again.
     case pair(acked, Transition::resend):
       return Next::pending;
 

@@ -7,33 +7,33 @@
 
 namespace ackbox::delivery {
 
-/// Everything that can happen to a message after it was stored.
+/// The changes of a message's state after it was stored.
 enum class Transition : std::uint8_t {
-  /// A process takes it to send it.
+  /// A process claims the message to send it.
   claim,
-  /// The peer took it into effect: an inline answer, an ACK event, or an early ACK.
+  /// The peer has applied it: an inline answer, an ACK event, or an early ACK.
   ack,
   /// The peer stored it durably and will acknowledge later.
   defer,
   /// Back to pending with the attempt charged: a nack, or a deferred message that the peer asks for again.
   retry,
-  /// Back to pending, nothing charged: the peer was away, the owner died or stopped; or the deadline of a deferred ACK
-  /// has passed, and the peer is asked.
+  /// Back to pending, uncharged: the peer was away, the owner died or stopped, or the ACK deadline has passed and the
+  /// peer is asked again.
   release,
-  /// Given up: rejected, budget or horizon spent, expired, or marked by hand.
+  /// Given up: rejected, retries or horizon used up, expired, or failed by an operator.
   fail,
-  /// A dead letter is put back at its session's tail.
+  /// A dead letter is put back at the tail of its session.
   redrive,
-  /// A dead letter is thrown away by hand.
+  /// A dead letter is discarded by an operator.
   discard,
-  /// The peer has forgotten what it acknowledged: sent again under its number.
+  /// The peer has lost a message that it acknowledged: it is sent again under its sequence.
   resend,
 };
 
-/// Where a transition leads.
+/// The state after a transition.
 enum class Next : std::uint8_t { illegal, pending, sending, sent, acked, failed, gone };
 
-/// The one transition table. `illegal` for every pair that it does not contain.
+/// The transition table; `illegal` for every pair that it does not contain.
 [[nodiscard]] Next next(MessageState from, Transition transition) noexcept;
 
 [[nodiscard]] std::string_view toString(Transition transition) noexcept;

@@ -19,13 +19,13 @@
 
 namespace ackbox::delivery {
 
-/// The outbox row's key, never used twice; those of a session are in the order of its commits.
+/// The outbox row's key, never used twice; keys within a session are in the order of its commits.
 using MessageKey = std::int64_t;
 using SessionKey = std::int64_t;
 using PeerKey = std::int64_t;
 using RequestId = std::uint64_t;
 
-/// Both clocks at one moment: delays run on `steady`, what is stored or compared with stored instants is `wall`.
+/// Both clocks at one moment: delays run on `steady`; stored instants, and comparisons with them, use `wall`.
 struct Now {
   SteadyTime steady;
   WallTime wall;
@@ -42,19 +42,19 @@ struct DeliveryPolicy {
 struct SessionInfo {
   SessionKey key = 0;
   PeerKey peer = 0;
-  /// Backoff of its head.
+  /// The end of the backoff of its head.
   WallTime dueAt{};
   /// See `Frame::priority`.
   std::uint8_t priority = kPriorityDefault;
-  /// Not an ordered session but the unordered queue of a peer's unordered messages of one priority. It is never claimed
-  /// itself: each of its messages is, as the session `unitOf(key)`, which no row stands for.
+  /// Not an ordered session but the queue of a peer's unordered messages of one priority. It is never claimed itself:
+  /// each of its messages is claimed as the session `unitOf(key)`, which has no row.
   bool unordered = false;
   std::string name = {};
-  /// Not the store's to say: filled in by what knows the options.
+  /// Not set by the store; filled in by the code that knows the options.
   DeliveryPolicy policy = {};
 };
 
-/// The session that an unordered message is, alone in it.
+/// The session that consists of this one unordered message.
 [[nodiscard]] constexpr SessionKey unitOf(MessageKey key) noexcept {
   return -key;
 }
@@ -68,16 +68,16 @@ struct RowSeen {
   SessionKey session = 0;
   /// `pending` or `sent`; another owner's `sending` row counts as `pending`, and its claim finds out.
   MessageState state = MessageState::pending;
-  /// For `sent`: the ACK deadline. For `pending`: not to be sent before.
+  /// For `sent`: the ACK deadline. For `pending`: the earliest time to send it.
   WallTime dueAt{};
-  /// Its session's, when it may have changed since the session was introduced.
+  /// The session's priority, when it may have changed since the session was introduced.
   std::optional<std::uint8_t> priority = {};
 };
 
-/// What a peer says it has accepted last in a session, which proves that it knows this file if it is a message of it.
+/// The frame that a peer reports as accepted last in a session. If it is of this file, the peer knows this file.
 struct AcceptedFrame {
   std::uint64_t sequence = 0;
-  /// Its message's id; empty: the peer does not say.
+  /// The message's id; empty: the peer does not report it.
   std::string id = {};
 };
 
@@ -85,34 +85,34 @@ struct AcceptedFrame {
 struct SessionClaim {
   SessionKey session = 0;
   std::vector<MessageKey> keys;
-  /// The one among them whose delay has been waited out to its full length on the monotonic clock; 0: none.
+  /// The key among them that has waited out its full delay on the monotonic clock; 0: none.
   MessageKey waited = 0;
-  /// The peer says that it has accepted this, and has not shown that it is ours: claim only if it is.
+  /// The peer reports this frame as accepted, but has not shown that it belongs to this file: claim only if it does.
   std::optional<AcceptedFrame> doubt = {};
 };
 
-/// What a frame with so much data takes on the wire, generously: types, ids and session names are 256 bytes at most.
+/// An upper estimate of a frame's size on the wire: types, ids and session names are 256 bytes at most.
 [[nodiscard]] constexpr std::uint64_t wireBytes(std::uint64_t dataBytes) noexcept {
   return dataBytes + 1536;
 }
 
-/// How one session's claim went.
+/// The result of one session's claim.
 enum class ClaimStatus : std::uint8_t {
   /// This process holds the session now; `rows` are its head, in order.
   claimed,
   /// A live process has it in flight.
   busy,
-  /// Its head is in backoff until `dueAt`, set by another process, or is not to be sent before it.
+  /// Its head is in backoff until `dueAt`, set by another process, or must not be sent before `dueAt`.
   notDue,
-  /// It is paused, or a dead letter blocks it: `HoldSnapshot` will not name it any more when it may go on.
+  /// It is paused, or a dead letter blocks it. `HoldSnapshot` no longer lists it once it may go on.
   halted,
-  /// What the claim doubts is not ours: this file went back, or is a copy.
+  /// `SessionClaim::doubt` is not of this file: the file was restored from a backup, or is a copy.
   outdated,
-  /// The request has as many bytes as it may have: nothing was claimed, or looked for.
+  /// The request has reached its byte limit: nothing was claimed or searched for.
   full,
 };
 
-/// A claimed row, as much of it as decisions need.
+/// The part of a claimed row that decisions need.
 struct ClaimedRow {
   MessageKey key = 0;
   std::uint64_t sequence = 0;
@@ -122,13 +122,13 @@ struct ClaimedRow {
   std::uint32_t dataBytes = 0;
   WallTime enqueuedAt{};
   std::optional<WallTime> expiresAt;
-  /// The delay that it was enqueued with: its horizon counts from there.
+  /// The end of the delay that it was enqueued with: its horizon counts from there.
   std::optional<WallTime> notBefore = {};
-  /// The file does not hold what was written: it must not be sent.
+  /// The stored data is not what was written: the message must not be sent.
   bool isDamaged = false;
 };
 
-/// A row that was asked for and is deferred already: watch its deadline instead.
+/// A row that was asked for but is already deferred: watch its deadline instead.
 struct DeferredRow {
   MessageKey key = 0;
   WallTime dueAt{};
@@ -138,21 +138,21 @@ struct SessionClaimed {
   SessionKey session = 0;
   ClaimStatus status = ClaimStatus::claimed;
   WallTime dueAt{};
-  /// For `notDue`: the row that `dueAt` is of; 0: it is the session's.
+  /// For `notDue`: the row that `dueAt` belongs to; 0: it belongs to the session.
   MessageKey delayed = 0;
-  /// The session's by now; nothing for units.
+  /// The session's current priority; nothing for units.
   std::optional<std::uint8_t> priority = {};
-  /// The sequence before the first row that the sender stands by.
+  /// The predecessor's sequence that the sender states for the first row.
   std::uint64_t previousSequence = 0;
   /// The highest sequence that the peer is known to have accepted from this file.
   std::uint64_t confirmedSequence = 0;
-  /// Always a prefix of what was asked for once rows that are gone or deferred are left out.
+  /// Apart from rows that are gone or deferred, a prefix of the rows asked for.
   std::vector<ClaimedRow> rows;
   std::vector<DeferredRow> deferred;
 };
 
-/// One guarded state change. Applied only if the row is in the transition's source state and, for `sending`, still
-/// this owner's claim number `attempt`; otherwise a benign no-op.
+/// One guarded state change. Applied only if the row is in the transition's source state and, for `sending`, still this
+/// owner's claim number `attempt`; otherwise a no-op.
 struct Settlement {
   MessageKey key = 0;
   SessionKey session = 0;
@@ -163,16 +163,16 @@ struct Settlement {
   /// For `retry`: the next attempt. For `defer`: the ACK deadline. For `release`: the next attempt, where the row has
   /// to wait for it.
   WallTime dueAt{};
-  /// For `fail`: stable and short.
+  /// For `fail`: the reason, stable and short.
   std::string reason;
-  /// For `fail`: the session stops until someone lets it go on.
+  /// For `fail`: the session stops until an operator lets it go on.
   bool blocks = false;
-  /// For `fail`: the dead letter is thrown away at once.
+  /// For `fail`: the dead letter is discarded at once.
   bool discards = false;
-  /// The last error, truncated by the store. Of a row that was in flight, or whose ACK did not come, it makes an entry
-  /// in the row's log of attempts, unless the row was acknowledged or deferred.
+  /// The last error, truncated by the store. If the row was in flight, or its ACK did not come, the error becomes an
+  /// entry in the row's log of attempts, unless the row was acknowledged or deferred.
   std::string error;
-  /// For that entry: how long the request took, and the HTTP status of its answer; 0: there was none.
+  /// For that entry: how long the request took, and the HTTP status of its answer; 0: no answer.
   std::optional<std::chrono::milliseconds> took = {};
   int status = 0;
   /// Carried to the events.
@@ -181,41 +181,41 @@ struct Settlement {
   std::string result;
   /// For `defer`: since when the peer has had no application for frames of this type; nothing: it has one.
   std::optional<WallTime> unattendedSince = {};
-  /// The recalls that were known when the row was claimed. If its session's rows were put back since, the peer has
-  /// forgotten what it said: an `ack` or `defer` then only gives the row back.
+  /// The number of recalls known when the row was claimed. If rows of its session were put back since, the peer has
+  /// lost its record of them: an `ack` or `defer` then only releases the row.
   std::int64_t recalls = std::numeric_limits<std::int64_t>::max();
-  /// The answer that it comes from has itself shown that the peer went back: it was given after that, and counts
-  /// whatever is put back for it.
+  /// The answer itself has shown that the peer was reset. It was given after the reset, so it counts even when rows are
+  /// put back because of that reset.
   bool isAfterReset = false;
 };
 
-/// The longest wait that is not firm, whether a stored instant or a peer asks for it. A stored instant further ahead
-/// was written by a clock that was set back since.
+/// The longest wait that is not firm, whether it comes from a stored instant or from a peer. A stored instant further
+/// ahead was written by a clock that has since been set back.
 inline constexpr std::chrono::milliseconds kWaitMax = std::chrono::hours(1);
 
 /// The end of a session's claim.
 struct SessionRelease {
   SessionKey session = 0;
-  /// As above: if rows were put back since, neither `previousSequence` nor `head` counts.
+  /// As in `Settlement`: if rows were put back since, neither `previousSequence` nor `head` counts.
   std::int64_t recalls = std::numeric_limits<std::int64_t>::max();
-  /// As above, of an answer that took something of the session: then `previousSequence` counts where it is higher.
+  /// As in `Settlement`, if the answer took a frame of the session: then `previousSequence` counts where it is higher.
   bool isAfterReset = false;
   /// The session's next attempt; default: at once.
   WallTime dueAt{};
-  /// The new predecessor on the wire, when it changed.
+  /// The new predecessor on the wire, if it changed.
   std::optional<std::uint64_t> previousSequence;
-  /// `dueAt` was chosen, and stands however far ahead it is: see `kWaitMax`.
+  /// `dueAt` was chosen deliberately and is kept however far ahead it is: see `kWaitMax`.
   bool isFirm = false;
-  /// The first message that waits in the session; 0: none that is known.
+  /// The first message that waits in the session; 0: none is known.
   MessageKey head = 0;
 };
 
-/// Whether a peer that is down has refused us. Persisted: never renumber.
+/// Whether a peer that is down has refused this agent. Persisted: never renumber.
 enum class PeerHold : std::uint8_t {
   none = 0,
-  /// It refuses us: probed at the slowest pace.
+  /// It refuses this agent: probed at the slowest pace.
   held = 1,
-  /// It is gone for good: not probed until someone resumes it.
+  /// It is gone for good: not probed until it is resumed.
   disabled = 2,
 };
 
@@ -230,7 +230,7 @@ struct PeerRecord {
   std::string error;
 };
 
-/// The peer's circuit as people see it.
+/// The peer's state as it is shown to operators.
 [[nodiscard]] constexpr PeerState stateOf(const PeerRecord& record, bool isPaused) noexcept {
   if (isPaused) {
     return PeerState::paused;
@@ -249,24 +249,24 @@ struct PeerRecord {
   return PeerState::down;
 }
 
-/// What an answer has shown of a peer's memory, or of ours.
+/// A finding of an answer about the identity of a peer's store, or about this file.
 struct PeerIdentity {
   PeerKey peer = 0;
-  /// What was found; nothing: the peer has only named its store, for the first time or after it was opened again.
+  /// The reset that was found; nothing: the peer has only named its store, for the first time or after it was reopened.
   std::optional<PeerResetKind> found = {};
-  /// The peer's store, and how often it was opened; empty and 0: it does not say.
+  /// The peer's store, and how often it was opened; empty and 0: not reported.
   std::string store = {};
   std::uint64_t storeEpoch = 0;
-  /// Where it was found; 0: in no session.
+  /// The session in which it was found; 0: in no session.
   SessionKey session = 0;
-  /// In that session: how far the peer was known to be, and what it says it has accepted.
+  /// In that session: the sequence that the peer was known to have reached, and the one that it reports as accepted.
   std::uint64_t expected = 0;
   std::uint64_t accepted = 0;
-  /// For `peerRestored`: nothing that this run has reported before explains it.
+  /// For `peerRestored`: no reset that this run reported before explains it.
   bool isFresh = false;
 };
 
-/// What people have ordered for a peer, and how the file last knew it.
+/// The operator's orders for a peer, and its last recorded health.
 struct PeerHolds {
   PeerRecord record;
   bool isPaused = false;
@@ -274,7 +274,7 @@ struct PeerHolds {
   std::int64_t resumes = 0;
 };
 
-/// The standing orders at one instant: all peers, and every session that must not be claimed.
+/// The operators' holds at one instant: all peers, and every session that must not be claimed.
 struct HoldSnapshot {
   std::vector<PeerHolds> peers;
   /// Paused or blocked, in key order.

@@ -1,5 +1,5 @@
-// The machine's unordered messages. An unordered queue keeps what waits as eight bytes a message; one becomes a session
-// of its own, a unit, while it is in a request, or must go alone, and only then costs what a session costs.
+// The machine's unordered messages. An unordered queue keeps eight bytes for each waiting message. A message is a
+// session of its own, a unit, only while it is in a request or must go alone, and only then needs a session's memory.
 
 #include <algorithm>
 
@@ -24,8 +24,8 @@ void Machine::Impl::seeUnordered(Session& unorderedQueue, const RowSeen& row, co
   }
 }
 
-// Whether what the file says of a row ends what is known of its wait here: another process may have put back what was
-// deferred, or have let go what waited longer.
+// Whether the file's state of a row ends its wait here: another process may have put back a deferred message, or
+// shortened a wait.
 bool Machine::Impl::isNews(Session& unorderedQueue, const RowSeen& row, const Now& now) {
   const bool isPending = row.state == MessageState::pending;
   if (unorderedQueue.deferred.contains(row.key)) {
@@ -58,7 +58,7 @@ void Machine::Impl::delay(Session& unorderedQueue, MessageKey key, const Delay& 
   timers.add({.due = delay.wakeAt, .owner = unorderedQueue.key, .key = key, .kind = Timers::Kind::row});
 }
 
-// Takes the unordered queue's first message out as a session of its own. What it has waited out so far goes with it.
+// Takes the unordered queue's first message out as a session of its own, with the delay that it has already waited out.
 SessionClaim Machine::Impl::takeUnit(Session& unorderedQueue, const Now& now) {
   const MessageKey key = unorderedQueue.queue.front();
   unorderedQueue.queue.popFront();
@@ -67,7 +67,7 @@ SessionClaim Machine::Impl::takeUnit(Session& unorderedQueue, const Now& now) {
   unit.peer = unorderedQueue.peer;
   unit.unorderedQueue = &unorderedQueue;
   unit.priority = unorderedQueue.priority;
-  // Nothing comes after it, so there is nothing that it could block.
+  // No message comes after it, so it cannot block any.
   unit.policy = {.retry = unorderedQueue.policy.retry, .gap = GapPolicy::skip};
   unit.highestKey = key;
   unit.delayedKey = 0;
@@ -88,14 +88,14 @@ void Machine::Impl::noteWaited(const Session& session, SessionClaim& claim, cons
   }
 }
 
-// A unit that has nothing to do as a session any more. It is forgotten at the end of the event, which may still hold
-// references to it.
+// Retires a unit that is no longer needed as a session. It is erased at the end of the event, because the event may
+// still hold references to it.
 void Machine::Impl::retire(Session& unit) {
   unit.phase = Phase::idle;
   retired.push_back(unit.key);
 }
 
-// A unit whose request is over: back to the unordered queue with it, unless it must go alone or in a small company.
+// After its request, returns a unit to its unordered queue, unless it must go alone or in a small request.
 bool Machine::Impl::rejoinQueue(Session& unit) {
   if (unit.queue.empty()) {
     retire(unit);
@@ -114,8 +114,8 @@ bool Machine::Impl::rejoinQueue(Session& unit) {
   return true;
 }
 
-// A unit that waits does so in its unordered queue, unless it must go alone: from the unordered queue it would come
-// back in company.
+// A unit waits in its unordered queue, unless it must go alone: from the unordered queue it would be sent together with
+// others.
 void Machine::Impl::parkUnit(Session& unit, SteadyTime until) {
   if (!unit.queue.empty() && turnOf(unit) != Turn::ordinary) {
     unit.delayedUntil = unit.delayedKey == unit.queue.front() ? std::max(until, unit.delayedUntil) : until;

@@ -10,8 +10,8 @@
 namespace ackbox::delivery {
 namespace {
 
-// A receiver's limit is reached until its operator does something, or until marks have grown old: minutes are soon
-// enough, and many messages that wait for it must not keep it busy.
+// A receiver stays at its limit until its operator acts or marks expire: a retry after minutes is soon enough, and many
+// waiting messages must not keep the receiver busy.
 constexpr std::chrono::milliseconds kLimitDelay = std::chrono::seconds(1);
 constexpr std::chrono::milliseconds kLimitDelayMax = std::chrono::minutes(5);
 constexpr std::uint32_t kLimitDoublingsMax = 9;
@@ -24,7 +24,7 @@ Verdict givenUp(std::string reason) {
   return {.transition = Transition::fail, .reason = std::move(reason), .delay = {}, .note = {}};
 }
 
-// The policy's delay; nothing when its function gives up.
+// The policy's delay; nothing if its function gives up.
 std::optional<std::chrono::milliseconds> delayBy(const RetryPolicy& retry, const ClaimedRow& row,
                                                  const FrameResult& result, WallTime now, Random& random,
                                                  std::string& note) {
@@ -111,7 +111,7 @@ void apply(const FailureDecision& decision, WallTime now, Verdict& verdict) {
       return;
     case retryAt:
       verdict = {.transition = Transition::retry, .reason = {}, .delay = {}, .note = std::move(verdict.note)};
-      // Compared first: the instant may be the end of time.
+      // Compared before subtracting: the instant may be the end of time.
       verdict.delay = decision.instant() > now + kDurationMax ? kDurationMax : withinReason(decision.instant() - now);
       return;
     case deadLetter:

@@ -28,10 +28,10 @@ Decision hold(const char* why) {
   return decision;
 }
 
-// The sender waits for long: a person has to do something, or marks have to expire.
+// The sender waits for a long time: an operator has to act, or marks have to expire.
 Decision overLimit(InboundLimit limit) {
   constexpr std::chrono::minutes kPause{1};
-  // The sender has no business with the sum over all.
+  // The total over all senders is not disclosed to a sender.
   const InboundLimit named = limit == InboundLimit::totalBytes ? InboundLimit::bytes : limit;
   Decision decision =
       refuse(Outcome::nack, "limit-" + std::string(toString(named)),
@@ -110,7 +110,7 @@ Decision RequestAdmission::judgeMark(const Known& known) const {
     case Admission::idConflict:
       return refuseCounted(admission, "id-conflict", "this id came before with another type or other data");
     case Admission::take:
-      // What was accepted last may be another file's of the same name. The sender is to see it before it is passed.
+      // The frame accepted last may be of another file with the same name. The sender must see it before it is passed.
       if (frame_->previousSequence < known.mark->accepted && session_->isRepeated) {
         return hold("it follows repeated frames, and not the one that was accepted last");
       }
@@ -121,7 +121,7 @@ Decision RequestAdmission::judgeMark(const Known& known) const {
 }
 
 Decision RequestAdmission::takeNew(const Known& known) const {
-  // After the duplicate check: what took effect in time stays acknowledged however late it is repeated.
+  // After the duplicate check: a frame that took effect in time stays acknowledged, however late it is repeated.
   if (frame_->expiresAt && *frame_->expiresAt <= known.now) {
     return refuse(Outcome::term, "expired", "the frame's expirytime has passed");
   }
@@ -166,7 +166,7 @@ void RequestAdmission::end(const Known& known, Step step, Outcome outcome) {
   if (frame_->sequence == 0) {
     return;
   }
-  // What was deferred counts as accepted: the next one is kept behind it.
+  // A deferred frame counts as accepted: the next frame is kept behind it.
   const bool isTaken = outcome == Outcome::ack || outcome == Outcome::defer;
   session_->isStopped = session_->isStopped || !isTaken;
   session_->isRepeated = session_->isRepeated || step == Step::repeat;

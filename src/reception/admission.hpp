@@ -18,16 +18,16 @@
 
 namespace ackbox::reception {
 
-/// What is done next with a frame of a request.
+/// The next step for a frame of a request.
 enum class Step : std::uint8_t {
-  // What is to be found out, for the member of `Known` that is named.
+  // Checks; each one fills the member of `Known` that is named.
 
-  /// What its mark says: `mark`.
+  /// Reads its mark: `mark`.
   readMark,
-  /// Of a frame that has a mark: whether it is taken anew (`take`), and otherwise what it is beside the frame of its
-  /// number that waits: `inInbox`.
+  /// For a frame with a mark: whether it is taken again (`take`), and otherwise how it relates to the waiting frame of
+  /// its number: `inInbox`.
   compareWaiting,
-  /// Of a frame outside sessions without a mark: whether it waits (`duplicate`) or not (`take`): `inInbox`.
+  /// For a frame outside sessions without a mark: whether it waits (`duplicate`) or not (`take`): `inInbox`.
   findWaiting,
   /// Whether its sender is at a limit: `sender`.
   checkLimits,
@@ -37,34 +37,34 @@ enum class Step : std::uint8_t {
   checkType,
   /// Whether a frame of its session waits: `isBehindWaiting`.
   findEarlier,
-  /// What its handler answers: `handled`.
+  /// Calls its handler and notes the outcome: `handled`.
   callHandler,
   /// Whether the inbox has room for it: `inbox`.
   checkRoom,
 
-  // What becomes of it.
+  // Outcomes.
 
-  /// It is not taken, for `Decision::result`.
+  /// It is not taken, with the answer `Decision::result`.
   refuse,
-  /// It came before: it has no effect, and its answer is what is known of it.
+  /// A duplicate: it has no effect, and is answered with its known outcome.
   repeat,
   /// Its results are applied, and it is marked.
   applyAckEvent,
-  /// It waits in the inbox, and is marked.
+  /// It is put into the inbox and marked.
   keep,
   /// Its answer is the handler's; an `ack` is marked.
   answer,
 };
 
-/// What a check of limits has found.
+/// The result of a check of limits.
 struct LimitCheck {
   std::optional<InboundLimit> reached = {};
 };
 
-/// What is known of a frame. What has no value is not known yet.
+/// The facts known about a frame. A member without a value is not known yet.
 struct Known {
   WallTime now = {};
-  /// Why it is refused, as it was read; null: nothing is wrong with its form.
+  /// The refusal because of its form, found when it was read; null: its form is valid.
   const FrameResult* refusal = nullptr;
   bool isAckEvent = false;
   /// Its handler ended the transaction of an earlier attempt at this request.
@@ -81,39 +81,39 @@ struct Known {
 
 struct Decision {
   Step step = Step::readMark;
-  /// Of `refuse`.
+  /// For `refuse`.
   FrameResult result = {};
-  /// Of `refuse`: what it is counted as.
+  /// For `refuse`: the kind that it is counted as.
   std::optional<Admission> counted = {};
 };
 
-/// What holds for all frames of a request.
+/// The rules for all frames of a request.
 struct AdmissionRules {
   /// This agent's URI.
   std::string_view agent = {};
-  /// Whether a handler for deferred frames is there.
+  /// Whether there is a handler for deferred frames.
   bool canDefer = false;
 };
 
-/// How far a session has come, as the answer says it.
+/// The progress of a session, for the answer.
 struct SessionReach {
   /// One of its frames, which names it.
   const InboundFrame* frame = nullptr;
   std::uint64_t accepted = 0;
-  /// The id of the frame that was accepted with that number; empty: not known.
+  /// The id of the frame accepted with that number; empty: not known.
   std::string acceptedId = {};
 
-  /// Up to where all has ended, given the lowest number that waits.
+  /// The number up to which all frames have ended, given the lowest number that waits.
   [[nodiscard]] std::uint64_t settled(std::optional<std::uint64_t> firstWaiting) const noexcept {
     return firstWaiting ? *firstWaiting - 1 : accepted;
   }
 };
 
-/// Decides what becomes of each frame of one request, in their order. After `begin` for a frame, `next` is asked until
-/// it says what becomes of it, with what the steps before have found out; then `end` is called with the answer.
+/// Decides the outcome of each frame of one request, in order. After `begin` for a frame, `next` is called with the
+/// findings of the earlier steps until it returns an outcome; then `end` is called with the answer.
 ///
-/// Nothing is asked of the store that an earlier check makes needless: first what is wrong with the frame itself, then
-/// whether it came before, then its expiry, then limits, and last what takes it.
+/// The order of the checks avoids needless queries of the store: first the form of the frame, then duplicates, then its
+/// expiry, then limits, and last the handler or the inbox.
 ///
 /// Lifetime: agent and frames outlive it. Thread-safety: none.
 class RequestAdmission {
@@ -122,28 +122,28 @@ public:
 
   void begin(const InboundFrame& frame);
   [[nodiscard]] Decision next(const Known& known) const;
-  /// What became of the frame by `step`, and its answer's outcome.
+  /// Notes the frame's last step and the outcome of its answer.
   void end(const Known& known, Step step, Outcome outcome);
-  /// The sessions that have come anywhere, in the order in which frames named them.
+  /// The sessions with progress, in the order in which frames named them.
   [[nodiscard]] std::span<const SessionReach> reached() const noexcept { return reached_; }
 
 private:
-  /// A sender's store is named by that sender: both must agree for two frames to be of one session.
+  /// A store's name is chosen by its sender, so two frames are of one session only if both agree.
   struct SessionName {
     std::string_view session;
     std::string_view source;
     std::string_view origin;
     auto operator<=>(const SessionName&) const = default;  // NOLINT(modernize-use-nullptr): version 14 misreads it
   };
-  /// What earlier frames of the request did to a session.
+  /// The effect of earlier frames of the request on a session.
   struct Session {
-    /// One was not taken.
+    /// An earlier frame was not taken.
     bool isStopped = false;
-    /// One was accepted before.
+    /// An earlier frame was a duplicate.
     bool isRepeated = false;
-    /// One was put into the inbox.
+    /// An earlier frame was put into the inbox.
     bool hasWaiting = false;
-    /// Its place in `reached_`.
+    /// Its index in `reached_`.
     std::optional<std::size_t> place = {};
   };
 
@@ -152,17 +152,17 @@ private:
   void reach(std::uint64_t accepted, const std::string& acceptedId);
 
   AdmissionRules rules_;
-  // The frame that was begun, and its session: looked up once, as `next` is asked several times for each frame.
+  // The current frame and its session, looked up once because `next` is called several times for each frame.
   const InboundFrame* frame_ = nullptr;
   Session* session_ = nullptr;
-  // Of a frame outside sessions; stays empty.
+  // For frames outside sessions; stays empty.
   Session none_;
   std::map<SessionName, Session> sessions_;
   std::vector<SessionReach> reached_;
 };
 
-/// For how long the application of a deferred frame has been away, for the answer: its sender cannot see for itself why
-/// an outcome does not come. `awaySince`: nothing: the application is there, or not known.
+/// How long the application of a deferred frame has been away. The answer reports it, because the sender cannot see why
+/// an outcome is missing. `awaySince` has no value if the application is connected or unknown.
 [[nodiscard]] std::optional<std::chrono::milliseconds> unattendedFor(std::optional<WallTime> awaySince, WallTime now);
 
 }  // namespace ackbox::reception

@@ -11,9 +11,9 @@
 namespace ackbox::reception {
 namespace {
 
-// In a pool that is not on demand one wish stands for all.
+// The id of the single wish, for all frames, in a pool that is not on demand.
 constexpr std::uint64_t kAnything = 0;
-// Ended frames at a queue's front that are worth the removal.
+// The least number of ended frames at a queue's front that is worth a removal.
 constexpr std::size_t kEndedMin = 32;
 
 }  // namespace
@@ -112,7 +112,7 @@ void InboxMachine::unwant(std::size_t pool, std::uint64_t id) {
 void InboxMachine::sortAnew(Pool& pool) {
   const bool isByType =
       std::ranges::all_of(pool.wishes, [](const auto& standing) { return standing.second.wish.sessions == "*"; });
-  // Of each type met, where its queues belong: there may be many queues of few types.
+  // For each type found, the target of its queues: there may be many queues of few types.
   std::unordered_map<const Types::value_type*, TurnQueue*> known;
   for (auto& [fitting, turns] : std::exchange(pool.ready, {})) {
     while (const std::optional<TurnQueue::Entry> entry = popCurrent(turns)) {
@@ -270,7 +270,7 @@ std::optional<Turn> InboxMachine::takeTurn(std::size_t number) {
   if (pool.taken >= pool.limits.places && pool.limits.ownPlaces == 0) {
     return std::nullopt;
   }
-  // Each group of wishes in turn, so that none waits for one that always has more.
+  // Groups of wishes take turns, so that none waits for a group that always has more.
   auto next = pool.ready.upper_bound(pool.lastServed);
   for (std::size_t left = pool.ready.size(); left > 0; --left) {
     if (next == pool.ready.end()) {

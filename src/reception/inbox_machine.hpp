@@ -17,15 +17,15 @@
 
 namespace ackbox::reception {
 
-/// Decides which of the frames that wait in the inbox is worked on next: those of a queue one after the other, senders
-/// in turns, and the queues of a sender, within the places of each pool. What waits holds no place, and in a pool on
-/// demand nothing has a place that no consumer wishes for.
+/// Decides which frame of the inbox is worked on next, within the places of each pool: frames of a queue go one after
+/// the other, and senders take turns, as do the queues of a sender. A waiting frame has no place; in a pool on demand,
+/// only frames that fit a consumer's wish get one.
 ///
 /// A queue's first frame is in one of three states:
 /// - `ready`: it has its turn when its pool has a place for it and, on demand, a wish that it fits has room;
 /// - `taken`: it is claimed, looked at or worked on, until `headEnded`, `headWaits` or `headReady`;
 /// - `waiting`: it is ready from an instant on.
-/// Those behind it only wait for it.
+/// The frames behind it only wait for it.
 ///
 /// Pure: no clock, no store. Thread-safety: none.
 class InboxMachine {
@@ -33,46 +33,45 @@ public:
   /// A frame belongs to the first pool that has its type; all types must be in one.
   explicit InboxMachine(std::vector<PoolLimits> pools);
 
-  // --- What has happened.
+  // --- Events.
 
   /// A frame is in the inbox.
   void arrived(const Arrival& frame);
-  /// Replaces the wish of this id, which is not 0, in a pool on demand.
+  /// Adds or replaces the wish of this id, which is not 0, in a pool on demand.
   void want(std::size_t pool, const Wish& wish);
-  /// Nothing more is taken for it; what it has stays taken.
+  /// No more frames are taken for the wish; those that it has stay taken.
   void unwant(std::size_t pool, std::uint64_t id);
-  /// What had this turn needs its place no more. Apart from what becomes of the queue, because work may go on after
-  /// its frame has ended.
+  /// The work on this turn no longer needs its place. Separate from the end of the frame, because work may go on after
+  /// it.
   void placeFreed(const Turn& turn);
-  /// The first frame is over: the next one is ready.
+  /// The first frame has ended: the next one is ready.
   void headEnded(QueueNumber queue);
-  /// The first frame, which was taken, waits until then.
+  /// The first frame, which was taken, waits until `until`.
   void headWaits(QueueNumber queue, SteadyTime until);
-  /// The first frame, which was taken, is ready again, behind what is ready.
+  /// The first frame, which was taken, is ready again, behind those already ready.
   void headReady(QueueNumber queue);
-  /// These frames, which were not taken, have left the inbox. Those that are taken by now, or have ended, are left as
-  /// they are. Takes one pass over each queue.
+  /// These frames, which were not taken, have left the inbox. Frames that are taken by now, or have ended, do not
+  /// change. Takes one pass over each queue.
   void gone(std::span<const QueuedFrame> frames);
-  /// What waits until `now` or earlier is ready.
+  /// First frames that wait until `now` or earlier are ready.
   void timePassed(SteadyTime now);
-  /// All that waits is ready.
+  /// All waiting first frames are ready.
   void endWaits();
 
-  // --- What is to be done.
+  // --- Turns.
 
-  /// Up to `limit` frames, which are taken from here on. One of each pool in turn, so that none waits for a pool that
-  /// always has more.
+  /// Takes up to `limit` frames, one of each pool in turn, so that no pool waits for another that always has more.
   [[nodiscard]] std::vector<Turn> takeTurns(std::size_t limit);
-  /// Up to `limit` first frames of pools on demand that are not taken and that `isOver`, by the instant of their
-  /// acceptance, holds for. Elsewhere a frame is worked on at least once.
+  /// Takes up to `limit` first frames of pools on demand that are not taken and satisfy `isOver` for the instant of
+  /// their acceptance. In other pools, a frame is worked on at least once.
   [[nodiscard]] std::vector<Turn> takeOverdue(const std::function<bool(WallTime)>& isOver, std::size_t limit);
-  /// The frames of pools on demand that are not taken: nothing else finds out that one of them has left the inbox.
+  /// The frames of pools on demand that are not taken: only a check of these finds out that one has left the inbox.
   [[nodiscard]] std::vector<QueuedFrame> untaken() const;
-  /// Whether a frame of the pool, which is on demand, is ready and no wish is for it.
+  /// Whether a frame of the pool, which is on demand, is ready and fits no wish.
   [[nodiscard]] bool hasUnwanted(std::size_t pool);
   /// Up to `limit` types of such frames.
   [[nodiscard]] std::vector<std::string> unwantedTypes(std::size_t pool, std::size_t limit) const;
-  /// When something that waits is ready; the end of time: nothing waits.
+  /// The instant at which the next waiting frame is ready; the end of time: none waits.
   [[nodiscard]] SteadyTime nextDue() const;
 
   // --- For figures and tests.
@@ -80,7 +79,7 @@ public:
   [[nodiscard]] std::size_t frames() const noexcept { return frames_; }
   /// Of these.
   [[nodiscard]] std::size_t types() const noexcept { return types_.size(); }
-  /// Without own ones.
+  /// Not counting own places.
   [[nodiscard]] std::size_t placesTaken(std::size_t pool) const { return pools_.at(pool).taken; }
 
 private:
@@ -88,7 +87,7 @@ private:
 
   struct Type {
     std::size_t pool = 0;
-    // Frames of it.
+    // The number of frames of the type.
     std::size_t count = 0;
   };
   // Addresses of a node-based map's elements are stable.
@@ -108,11 +107,11 @@ private:
     std::string name;
     std::string session;
     Senders::value_type* sender = nullptr;
-    // From `first` on.
+    // Only those from index `first` on count.
     std::vector<Frame> frames;
     std::size_t first = 0;
     State state = State::ready;
-    // Of its latest entry in a `TurnQueue` or in `waits_`: earlier ones count no more.
+    // The ticket of its latest entry in a `TurnQueue` or in `waits_`; earlier entries no longer count.
     std::uint64_t ticket = 0;
 
     [[nodiscard]] const Frame& head() const { return frames[first]; }
@@ -123,16 +122,16 @@ private:
     // Of these.
     std::size_t own = 0;
   };
-  /// The wishes that a frame fits, by their ids in order.
+  /// The ids of the wishes that a frame fits, in order.
   using Fitting = std::vector<std::uint64_t>;
   struct Pool {
     PoolLimits limits;
-    // Without those in own places.
+    // Not counting frames in own places.
     std::size_t taken = 0;
     std::map<std::uint64_t, Standing> wishes;
-    // What is ready, by the wishes that it fits; what fits no wish is there, too.
+    // The ready queues, by the wishes that their first frames fit, including those that fit none.
     std::map<Fitting, TurnQueue> ready;
-    // Those before it in the order of `ready` have had their turn.
+    // The groups up to this one in the order of `ready` have had their turn.
     Fitting lastServed;
   };
 
@@ -144,11 +143,11 @@ private:
   [[nodiscard]] std::optional<Turn> takeTurn(std::size_t pool);
   [[nodiscard]] std::optional<Turn> takeOf(std::size_t pool, TurnQueue& ready, Standing& standing);
   [[nodiscard]] static bool hasPlace(const Pool& pool, const Standing& standing);
-  /// Of these wishes, the one that has the fewest frames of those that have room; null: none has.
+  /// Of these wishes, the one with the fewest frames among those with room; null: none has room.
   [[nodiscard]] static Standing* leastServed(Pool& pool, const Fitting& fitting);
   [[nodiscard]] bool isCurrent(const TurnQueue::Entry& entry) const;
   [[nodiscard]] std::optional<TurnQueue::Entry> popCurrent(TurnQueue& turns) const;
-  /// Wishes have changed.
+  /// Regroups the ready queues after a change of wishes.
   void sortAnew(Pool& pool);
   void forget(const Frame& frame);
   /// `keys`: in order.
@@ -156,7 +155,7 @@ private:
   void erase(std::unordered_map<QueueNumber, Queue>::iterator place);
 
   std::vector<Pool> pools_;
-  // Whose turn it is.
+  // The pool that has the next turn.
   std::size_t nextPool_ = 0;
   Types types_;
   Senders senders_;

@@ -10,7 +10,7 @@
 
 namespace ackbox::reception {
 
-/// What the mark of an inbound frame says: whether it may take effect.
+/// Whether an inbound frame may take effect, according to its mark.
 enum class Admission : std::uint8_t {
   take,
   /// It took effect before.
@@ -19,17 +19,17 @@ enum class Admission : std::uint8_t {
   outOfSequence,
   /// Its sender's store was restored from an older copy: a newer epoch was seen.
   staleEpoch,
-  /// The same: its number belongs to another frame.
+  /// The same cause: its number belongs to another frame.
   numberTaken,
   /// Its id was used before with other data.
   idConflict,
-  /// Its sender's store was silent for long after another had taken its place: its marks are gone.
+  /// Its sender's store was silent for long after another store had replaced it: its marks are gone.
   closedOrigin,
 };
 
 struct AdmissionReply {
   Admission admission = Admission::take;
-  /// Highest accepted sequence of the session, and, unless the frame is taken, the id of the frame that had it; empty:
+  /// Highest accepted sequence of the session, and, unless the frame is taken, the id of that sequence's frame; empty:
   /// not known.
   std::uint64_t accepted = 0;
   std::string acceptedId = {};
@@ -39,7 +39,7 @@ struct AdmissionReply {
 
 /// The key of a row of the inbox.
 using FrameKey = std::int64_t;
-/// Numbers are given once.
+/// Numbers are never reused.
 using SenderNumber = std::uint64_t;
 using QueueNumber = std::uint64_t;
 
@@ -53,9 +53,9 @@ struct QueuedFrame {
 struct Arrival {
   FrameKey key = 0;
   std::string_view sender;
-  /// Frames of one queue have their turns one after the other, as they arrived.
+  /// Frames of one queue have their turns one after the other, in the order of arrival.
   std::string_view queue;
-  /// Of a frame outside any session: empty.
+  /// Empty for a frame outside any session.
   std::string_view session = {};
   std::string_view type = {};
   WallTime acceptedAt = {};
@@ -63,13 +63,13 @@ struct Arrival {
 
 /// A pool of places.
 struct PoolLimits {
-  /// Patterns of the types whose frames are worked on in it.
+  /// Patterns of the types of frames that are worked on in it.
   std::vector<std::string> types = {};
-  /// Frames that are worked on at once, without those in `ownPlaces`.
+  /// The most frames that are worked on at once, not counting those in `ownPlaces`.
   std::size_t places = 1;
-  /// Places that each wish has beside those. So consumers that keep all other places stop none.
+  /// Additional places of each wish, so that consumers that occupy all other places do not stop the rest.
   std::size_t ownPlaces = 0;
-  /// Nothing has a turn that no wish is for. Otherwise everything is wanted.
+  /// Only frames that fit a wish have a turn. Otherwise all frames have one.
   bool isOnDemand = false;
 };
 
@@ -78,20 +78,20 @@ struct Wish {
   std::uint64_t id = 0;
   std::string types = "*";
   std::string sessions = "*";
-  /// How many it has at once.
+  /// The most frames that it has at once.
   std::size_t count = 0;
 };
 
-/// A frame whose turn it is.
+/// A frame that has its turn.
 struct Turn {
   QueueNumber queue = 0;
   FrameKey key = 0;
   std::size_t pool = 0;
   /// The wish that it is taken for; 0: its pool is not on demand, or it is overdue.
   std::uint64_t wish = 0;
-  /// It has been waiting for too long: it is to be ended, holds no place and is for no consumer.
+  /// It has waited for too long: it is to be ended, and has no place and no consumer.
   bool isOverdue = false;
-  /// Its place is one of `PoolLimits::ownPlaces`.
+  /// Whether its place is one of `PoolLimits::ownPlaces`.
   bool isOwn = false;
 };
 

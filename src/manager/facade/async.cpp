@@ -32,8 +32,8 @@ void later(const boost::asio::any_completion_executor& executor, Function&& func
   boost::asio::prefer(executor, boost::asio::execution::blocking.never).execute(std::forward<Function>(function));
 }
 
-// Completes `pending` with `arguments` from a foreign thread. The work guard goes last, in this thread: until then the
-// executor's context does not run out of work, so it is still there for everything that this thread does.
+// Completes `pending` with `arguments` from a foreign thread. The work guard is released last, in this thread: until
+// then the executor's context has work, so it still exists while this thread uses it.
 template <typename Completion, typename... Arguments>
 void complete(std::shared_ptr<Pending<Completion>>&& pending, Arguments... arguments) {
   std::shared_ptr<Pending<Completion>> own = std::move(pending);

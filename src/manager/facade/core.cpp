@@ -12,10 +12,10 @@
 namespace ackbox::manager {
 namespace {
 
-// So that a file that fails now and then is not well in between.
+// How long a problem counts after its end, so that a file that fails now and then is not reported as well in between.
 constexpr std::chrono::seconds kTroubleCounts{10};
 
-// With the peers that the store took over from the file.
+// `options` with the peers that the store took over from the file.
 OutboxOptions withPeersOf(store::Store& store, OutboxOptions options) {
   for (const store::PeerRow& row : store.peers().rows()) {
     const auto given = [&](const PeerOptions& peer) { return peer.name == row.name; };
@@ -67,7 +67,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
 Core::~Core() {
   refusals_->close();
   waiters_.close();
-  // A run holds the core, so none is left; its thread may be the one that lets go of the core.
+  // A run holds the core, so no run is left; its thread may be the one that drops the core.
   if (ownThread_.joinable()) {
     if (ownThread_.get_id() == std::this_thread::get_id()) {
       ownThread_.detach();
@@ -118,7 +118,7 @@ void Core::reportException(const std::string& what) noexcept {
   try {
     reportProcess(true, "something threw in this process, which goes on: " + what);
   } catch (...) {
-    // There is not even the memory to report it.
+    // There is no memory for the report.
   }
 }
 
@@ -199,7 +199,7 @@ Stats Core::stats() const {
 }
 
 void Core::settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& emit) {
-  // Nothing holds the core any more when its end makes the last commits.
+  // The last commits happen in the core's destructor, when no reference is left.
   const std::shared_ptr<Core> self = weak_from_this().lock();
   const bool hasRun =
       self && withEngine([&](Engine& running) { running.settledOutside(self, message.session, message.key, emit); });
@@ -222,14 +222,14 @@ void Core::emitSuperseded(store::Store& store) {
   }
 }
 
-// The run is woken when the store is free: its first step is a transaction, which would wait for the end of this one.
+// Wakes the run after the store is free: its first step is a transaction, which would wait for the end of this one.
 store::Writer::AfterRelease Core::afterCommit(store::Store& store) {
   using AfterRelease = store::Writer::AfterRelease;
   emitSuperseded(store);
   waiters_.committed(store);
   struct Listener {
-    // Held until the run is woken, so that it does not end before. Released after the run. It outlives the function
-    // that locks it, which the classes of mutex.hpp do not.
+    // Held until the run is woken, so that the run does not end before, and released after it. The lock outlives the
+    // function that takes it, which the classes of mutex.hpp do not support.
     std::shared_lock<SharedMutex::Native> lock;
     std::shared_ptr<Engine> run;
   };
@@ -244,12 +244,12 @@ store::Writer::AfterRelease Core::afterCommit(store::Store& store) {
       try {
         listener->run->wake();
       } catch (const std::exception&) {
-        // Its next poll takes in what is queued.
+        // The run's next poll takes the queued rows.
       }
     };
     return listener->run->onCommit([this] { return takeNewRows(); }) ? std::move(wake) : AfterRelease();
   } catch (const std::exception&) {
-    // They are committed; the run's next poll reads them, or learns why it cannot.
+    // The rows are committed; the run's next poll reads them, or gets the error.
     return {};
   }
 }

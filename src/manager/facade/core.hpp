@@ -41,19 +41,19 @@ namespace ackbox::manager {
 
 /// The thread in which a run does its work.
 enum class RunThread : std::uint8_t {
-  /// The manager's own, or the one of a pass's caller.
+  /// The manager's own thread, or the thread of a pass's caller.
   own,
-  /// Where `OutboxOptions::storeExecutor` runs what it is given, the store's transactions too.
+  /// The thread of `OutboxOptions::storeExecutor`, which also runs the store's transactions.
   store,
-  /// One of an executor of the caller's.
+  /// A thread of the caller's executor.
   callers,
 };
 
 class Engine;
 class Puller;
 
-/// What the facades share: the store behind its writer, the reader, the subscribers, and the one run that may be
-/// delivering.
+/// The state that the facades share: the store behind its writer, the reader, the subscribers, and the one delivery
+/// run.
 ///
 /// Thread-safety: all members may be called from any thread.
 class Core : public std::enable_shared_from_this<Core> {
@@ -64,7 +64,7 @@ public:
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
-  /// Where it may be used, and ended.
+  /// The process in which it may be used and destroyed.
   [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
   [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
   [[nodiscard]] const OutboxOptions& options() const noexcept { return options_; }
@@ -78,39 +78,39 @@ public:
   [[nodiscard]] PeerBoard& peerBoard() noexcept { return peerBoard_; }
   [[nodiscard]] PeerWatch& peerWatch() noexcept { return peerWatch_; }
   [[nodiscard]] Log& log() noexcept { return log_; }
-  /// Of enqueues and requests.
+  /// The tracer of enqueues and requests.
   [[nodiscard]] const Tracer& tracer() const noexcept { return tracer_; }
   [[nodiscard]] RefusalCounts& refusals() noexcept { return *refusals_; }
   [[nodiscard]] const std::string& origin() const noexcept { return origin_; }
 
   void setSender(std::shared_ptr<Sender> sender);
-  /// Says in the log when the certificate in this file, if it names one, has ended or will soon.
+  /// Logs when the certificate in this file, if it has one, has expired or will soon.
   void lookAtCertificate(const std::filesystem::path& file);
   void start();
   void run(const boost::asio::any_io_executor& executor, std::function<void(std::error_code)> handler);
   StopReport stop();
   DrainReport drain(bool untilIdle);
   [[nodiscard]] Puller& puller() noexcept { return *puller_; }
-  /// From then on no run begins. Throws `alreadyRunning` while one is under way.
+  /// Prevents new runs until `endPull`. Throws `alreadyRunning` while a run is under way.
   void beginPull();
   void endPull() noexcept;
-  /// Wakes the run, if there is one, to look for foreign commits.
+  /// Wakes the run, if there is one, to look for other processes' commits.
   void notify() noexcept;
-  /// Emits a health event about this process. Throws if there is not the memory.
+  /// Emits a health event about this process. Throws if memory is short.
   void reportProcess(bool isRaised, std::string sentence);
-  /// The same of the run under way; what it says of the file counts until the run says otherwise.
+  /// The same for the run under way; its report on the file holds until the run reports the opposite.
   void reportRun(delivery::ProcessReport&& report) ACKBOX_EXCLUDES(fileMutex_);
-  /// What keeps the run from using its file, for people; empty: nothing, or there is no run.
+  /// The text of the problem that keeps the run from using its file; empty: no problem, or no run.
   [[nodiscard]] std::string fileTrouble() const ACKBOX_EXCLUDES(fileMutex_);
   /// Emits the health event of an exception that ended one handler in this process: a handler of its own, or the user's
   /// code in it.
   void reportException(const std::string& what) noexcept;
-  /// What the store said to the run, an inbound request or an enqueue, see `StoreReport`. That the file was replaced is
-  /// reported with statistics, too, until the store goes on again.
+  /// The store has answered the run, an inbound request or an enqueue, see `StoreReport`. While the file is replaced,
+  /// statistics report it, too.
   void storeAnswered() noexcept { storeReport_.answered(); }
-  /// Throws `Error` with `databaseReplaced` where the store has said so last.
+  /// Throws `Error` with `databaseReplaced` if that was the store's last report.
   void requireFile() const;
-  /// Calls `work`. What it throws is reported, and ends neither its thread nor the process: the rest goes on.
+  /// Calls `work`. An exception is reported, and ends neither the thread nor the process.
   template <typename Work>
   void guarded(Work&& work) noexcept {
     reportingThrown([this](const std::string& what) { reportException(what); }, std::forward<Work>(work));
@@ -120,28 +120,28 @@ public:
   void settledOutside(const store::SettledMessage& message, const std::function<void(EventHub&)>& emit);
   /// A peer's ACK event was committed: events and the run follow it.
   void ackEventCommitted(const store::AckEventOutcome& outcome, const FrameResult& result);
-  /// Whether a run is under way; asked without a reference to it, which could outstay it.
+  /// Whether a run is under way; takes no reference to it, which could outlive it.
   [[nodiscard]] bool running() const;
 
-  /// Whether a run that works in `thread` may commit a short transaction there and then, without a change of threads.
-  /// Not on an executor of the caller's, which must not wait for the disk.
+  /// Whether a run that works in `thread` may commit a short transaction at once, without a change of threads. Not on
+  /// an executor of the caller's, which must not wait for the disk.
   [[nodiscard]] static bool commitsInline(RunThread thread) noexcept { return thread != RunThread::callers; }
   /// On the writer's thread, between transactions: rows that the run has not seen.
   [[nodiscard]] NewCommit takeNewRows();
-  /// The configured peer of that name; null: this process was not given it.
+  /// The configured peer of that name; null: this process has no configuration for it.
   [[nodiscard]] const PeerOptions* peerOptions(std::string_view name) const noexcept;
-  /// How old messages are, from the opening of the file on. For the run or the puller, whichever there is.
+  /// Measures the age of messages since the opening of the file. For the run or the puller, whichever is open.
   [[nodiscard]] delivery::OpenClock& openClock() noexcept { return openClock_; }
   [[nodiscard]] const std::filesystem::path& logFile() const noexcept { return logFile_; }
   [[nodiscard]] const std::filesystem::path& ownersFile() const noexcept { return ownersFile_; }
-  /// See `RunHandoff`: shared by all but a run's end. Taken before mutex_ where both are.
+  /// See `RunHandoff`: locked exclusively only at a run's end. Taken before mutex_ if both are taken.
   [[nodiscard]] const std::shared_ptr<SharedMutex>& endLock() const noexcept { return endLock_; }
 
 private:
   // Rows shown at a time, so that a large backlog neither blocks the writer nor delays the first send.
   static constexpr std::size_t kNewRowsMax = 4096;
 
-  // Says how it is at the opening.
+  // Logs the state of the file at the opening.
   void logOpening();
   [[nodiscard]] store::Writer::AfterRelease afterCommit(store::Store& store);
   void emitSuperseded(store::Store& store);
@@ -152,17 +152,17 @@ private:
       ACKBOX_REQUIRES(mutex_);
   void runEnded(const StopReport& report) noexcept ACKBOX_EXCLUDES(*endLock_, mutex_);
   [[nodiscard]] std::shared_ptr<Engine> engine() const ACKBOX_EXCLUDES(mutex_);
-  /// Calls `use(Engine&)` if there is a run, in a way that its completion waits for. True if there was one.
+  /// Calls `use(Engine&)` if there is a run, and delays the run's completion meanwhile. True if there was one.
   template <typename Use>
   bool withEngine(Use&& use) ACKBOX_EXCLUDES(*endLock_, mutex_);
-  /// Without claims outstanding, a run may take over from the puller.
+  /// Lets a run take over from the puller, unless claims are outstanding.
   void yieldToRun();
   StopReport stopRun();
   StopReport stopPull();
-  /// Without the lock meanwhile.
+  /// Releases the lock while it waits.
   void joinOwnThread() ACKBOX_REQUIRES(mutex_);
   void startOnStoreExecutor();
-  // Does the work of `context` to its end.
+  // Runs `context` until it stops.
   void serve(boost::asio::io_context& context) noexcept;
 
   const HomeProcess home_;
@@ -170,7 +170,7 @@ private:
   const OpenFile openFile_;
   const std::shared_ptr<SharedMutex> endLock_ = std::make_shared<SharedMutex>();
   const std::unique_ptr<store::Store> store_;
-  // With the peers that were taken over from the file.
+  // Includes the peers that were taken over from the file.
   const OutboxOptions options_;
   const std::string origin_;
   const std::filesystem::path logFile_;
@@ -182,7 +182,7 @@ private:
   EventLog eventLog_;
   PeerBoard peerBoard_;
   PeerWatch peerWatch_;
-  // Owned by the run or the puller that is under way; one ends before the next begins.
+  // Used by the run or the puller that is under way; one ends before the next begins.
   delivery::OpenClock openClock_;
   const std::shared_ptr<RefusalCounts> refusals_;
   StoreReport storeReport_;
@@ -190,10 +190,10 @@ private:
   mutable Mutex fileMutex_;
   struct FileTrouble {
     std::string sentence;
-    // Nothing: it goes on.
+    // Nothing: the problem continues.
     std::optional<SteadyTime> endedAt;
   };
-  // By what the run uses it for.
+  // By the run's use of the file.
   std::map<delivery::FileUse, FileTrouble> fileTroubles_ ACKBOX_GUARDED_BY(fileMutex_);
 
   mutable Mutex mutex_;
@@ -201,24 +201,24 @@ private:
   std::shared_ptr<Sender> sender_ ACKBOX_GUARDED_BY(mutex_);
   // Weak: the run keeps itself alive through its pending work, and ends with its executor at the latest.
   std::weak_ptr<Engine> engine_ ACKBOX_GUARDED_BY(mutex_);
-  // The number of the last run, which may be under way, and the number up to which all have ended. A thread that waits
-  // for a run waits for its number: the next one may have its address.
+  // The number of the last run, which may be under way, and the number up to which all runs have ended. A thread waits
+  // for a run by its number, because the next run may have the same address.
   std::uint64_t lastRun_ ACKBOX_GUARDED_BY(mutex_) = 0;
   std::uint64_t endedRun_ ACKBOX_GUARDED_BY(mutex_) = 0;
   std::thread ownThread_ ACKBOX_GUARDED_BY(mutex_);
-  // What was the own thread and is waited for; none is.
+  // The former own thread that is being joined; by default, none.
   std::thread::id joined_ ACKBOX_GUARDED_BY(mutex_);
-  // Of `endedRun_`.
+  // The report of `endedRun_`.
   StopReport lastReport_ ACKBOX_GUARDED_BY(mutex_);
   bool pulling_ ACKBOX_GUARDED_BY(mutex_) = false;
 
-  // Before writer_: none of its jobs is left when it ends.
+  // Declared before writer_: no job of the puller is left when it ends.
   const std::unique_ptr<Puller> puller_;
 
-  // Before writer_, which ends its attempt.
+  // Declared before writer_, which ends its attempt.
   RoomWaiters waiters_;
 
-  // Last: its thread ends before anything that its jobs touch.
+  // Declared last: its thread ends before the members that its jobs use.
   store::Writer writer_;
 };
 
@@ -232,10 +232,10 @@ bool Core::withEngine(Use&& use) {
   return running != nullptr;
 }
 
-/// A core that may be let go of anywhere, even on its own writer's thread. A child of its process leaves it as it is.
+/// A core that any thread may drop last, even its own writer's thread. A child of its process does not destroy it.
 [[nodiscard]] std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options);
 
-/// `core`, for a call of the application's. Throws `Error` with `otherProcess` in a child of its process.
+/// `core`, for a call of the application. Throws `Error` with `otherProcess` in a child of its process.
 [[nodiscard]] inline Core& here(const std::shared_ptr<Core>& core) {
   core->home().require();
   return *core;

@@ -6,7 +6,7 @@
 
 namespace ackbox::manager {
 
-/// How the facades that are made from a manager share its core.
+/// Gives the facades made from a manager access to its core.
 struct CoreOf {
   [[nodiscard]] static const std::shared_ptr<Core>& manager(const OutboxManager& manager) noexcept {
     return manager.core_;

@@ -10,7 +10,7 @@
 #include "manager/facade/core.hpp"
 #include "manager/run/senders.hpp"
 
-// How a core begins: its options and its sender, and what the log says of the files that they name.
+// The beginning of a core: its options, its sender, and log records about the files that these name.
 
 namespace ackbox::manager {
 namespace {
@@ -42,7 +42,7 @@ Core* openCore(const std::filesystem::path& file, OutboxOptions options) {
 
 std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options) {
   return {openCore(file, std::move(options)), [](Core* core) {
-            // The core joins its writer's thread, so a last reference dropped there is passed to another one.
+            // The core joins its writer's thread, so a last reference dropped there is passed to another thread.
             if (!core->home().isHere()) {
               HomeProcess::abandon({std::shared_ptr<void>(), core});
             } else if (!core->writer().runsInThisThread()) {
@@ -110,7 +110,7 @@ void Core::lookAtCertificate(const std::filesystem::path& file) {
   }
   const std::optional<WallTime> end = certificateEnds(file);
   const WallTime now = clock().wallNow();
-  // One that cannot be read is refused by those that use it.
+  // An unreadable certificate is refused by the code that uses it.
   if (!end || *end - now > kCertificateNotice) {
     return;
   }

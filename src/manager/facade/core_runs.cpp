@@ -16,7 +16,7 @@
 #include "manager/run/puller.hpp"
 #include "manager/run/senders.hpp"
 
-// The one run that a core may have: in which thread it works, and which threads wait for its end.
+// The one run that a core may have: the thread in which it works, and the threads that wait for its end.
 
 namespace ackbox::manager {
 
@@ -53,7 +53,7 @@ void Core::runEnded(const StopReport& report) noexcept {
   log_.write(LogLevel::info, "stopped", "no more messages are being delivered",
              {{"released", std::to_string(report.released)},
               {"abandoned_requests", std::to_string(report.abandonedRequests)}});
-  // With the end lock held alone: no thread that found the engine before still holds it, and none finds it any more.
+  // With the end lock held exclusively, no thread still holds the engine that it found earlier, and none can find it.
   const MutexLocks lock(*endLock_, mutex_);
   lastReport_ = report;
   if (const std::shared_ptr<Engine> ended = engine_.lock()) {
@@ -70,7 +70,7 @@ void Core::start() {
     startOnStoreExecutor();
     return;
   }
-  // One thread runs it, so the run needs no strand. It outlives what this call holds of the run.
+  // One thread runs it, so the run needs no strand. The context outlives this call's references to the run.
   const auto context = std::make_shared<boost::asio::io_context>();
   const MutexLock lock(mutex_);
   joinOwnThread();
@@ -78,7 +78,7 @@ void Core::start() {
     return;
   }
   if (ownThread_.joinable()) {
-    // It is this one, in a callback after its run's end: it cannot wait for itself.
+    // The own thread is this thread, in a callback after its run's end: it cannot wait for itself.
     ownThread_.detach();
   }
   const std::shared_ptr<Engine> begun = withDescriptors([&] {
@@ -94,7 +94,7 @@ void Core::start() {
   ownThread_ = std::thread([core = shared_from_this(), context] { core->serve(*context); });
 }
 
-// The store's executor stands in for the run's own thread: a world of one thread delivers as `start` does.
+// Uses the store's executor as the run's own thread, so that a single-threaded program delivers as with `start`.
 void Core::startOnStoreExecutor() {
   const MutexLocks lock(*endLock_, mutex_);
   if (engine_.expired()) {
@@ -104,8 +104,8 @@ void Core::startOnStoreExecutor() {
   }
 }
 
-// What a sender's handler throws takes nothing else with it: the context goes on with the next. The run's own handlers
-// throw only for want of memory, outside its events: a timer or a wake-up of the run is lost then, so the run ends.
+// An exception of a sender's handler ends only that handler: the context goes on with the next one. The run's own
+// handlers throw only if memory is short, outside its events: a timer or a wake-up is then lost, so the run ends.
 void Core::serve(boost::asio::io_context& context) noexcept {
   while (!context.stopped()) {
     guarded([&] {
@@ -146,7 +146,7 @@ DrainReport Core::drain(bool untilIdle) {
     throw Error(Errc::wouldDeadlock, "nothing was drained");
   }
   yieldToRun();
-  // Of this pass alone: while this thread is still busy with its end, another may begin the next.
+  // For this pass only: while this thread is still ending it, another thread may begin the next pass.
   boost::asio::io_context context;
   std::shared_ptr<Engine> pass;
   {
@@ -157,7 +157,7 @@ DrainReport Core::drain(bool untilIdle) {
       return adopt(context.get_executor(), untilIdle ? delivery::RunMode::untilIdle : delivery::RunMode::once,
                    RunThread::own);
     });
-    // Under the lock, so that no stop comes before it.
+    // Under the lock, so that no `stop` comes before it.
     pass->begin(
         [core = shared_from_this()](const StopReport& report, const std::error_code&) { core->runEnded(report); });
   }
@@ -169,14 +169,14 @@ DrainReport Core::drain(bool untilIdle) {
         context.run_one();
       }
     } catch (...) {
-      // The caller gets the first of them once the pass has ended: what the store has of it comes back here.
+      // The caller gets the first exception after the pass has ended: a transaction with the store still ends here.
       if (!thrown) {
         thrown = std::current_exception();
         pass->breakOff(thrown);
       }
     }
   }
-  // Let the sender close what it has open.
+  // Lets the sender close its connections.
   guarded([&context] { context.poll(); });
   if (thrown) {
     std::rethrow_exception(thrown);
@@ -187,9 +187,9 @@ DrainReport Core::drain(bool untilIdle) {
   return pass->drained();
 }
 
-// What was posted to an ended run's thread before may still call subscribers there, which may ask for any lock: none is
-// held while the thread is waited for. Such a subscriber may also start or drain, and must not wait for its own thread.
-// By the end of a wait another run may have begun. Its thread goes on.
+// Work posted earlier to an ended run's thread may still call subscribers there, which may take any lock: so no lock is
+// held while this waits for the thread. Such a subscriber may also start or drain, and must not wait for its own
+// thread. When the wait ends, another run may have begun; its thread goes on.
 void Core::joinOwnThread() {
   const std::thread::id self = std::this_thread::get_id();
   while (joined_ != std::thread::id() && joined_ != self) {
@@ -242,12 +242,12 @@ StopReport Core::stopRun() {
     running.stop();
     needsThisThread = running.needsThisThread();
     const MutexLock lock(mutex_);
-    // With the gate shared it cannot have ended meanwhile, so it is the last.
+    // With the end lock shared, the run cannot have ended meanwhile, so it is the last one.
     stopped = lastRun_;
   });
   const MutexLock lock(mutex_);
-  // On a caller's executor or on the writer's thread, waiting could be waiting for this very thread: the run's own
-  // completion reports it.
+  // On a caller's executor or on the writer's thread, this could wait for its own thread, so it does not wait: the
+  // run's completion gives the report.
   const bool own = ownThread_.joinable() && ownThread_.get_id() != std::this_thread::get_id();
   if (needsThisThread || writer_.runsInThisThread() || !own) {
     return {};
@@ -273,7 +273,7 @@ void Core::endPull() noexcept {
   pulling_ = false;
 }
 
-// Not on the writer's thread, for which callers that claim wait.
+// Not on the writer's thread, because claiming callers wait for it.
 void Core::yieldToRun() {
   if (!writer_.runsInThisThread()) {
     puller_->yieldToRun();

@@ -79,7 +79,7 @@ void DeferredDemand::Impl::change(Change change) {
       changes_.push_back(std::move(change));
     }
   }
-  // Not under the lock: what the runner does then may come back here.
+  // Not under the lock: the runner may call back into this object.
   if (runner) {
     runner->onWishes();
   }
@@ -101,7 +101,7 @@ std::vector<std::string> DeferredDemand::Impl::unwantedTypes(std::size_t limit) 
     runner = runner_.lock();
     pool = pool_;
   }
-  // Not under the lock, which is taken under the runner's.
+  // Not under the lock: the lock order is the runner's lock first.
   return runner ? runner->unwantedTypes(pool, limit) : std::vector<std::string>();
 }
 

@@ -10,7 +10,7 @@
 
 namespace ackbox::manager {
 
-/// See `OutboxReader::peers`, with what this process's run knows.
+/// See `OutboxReader::peers`; includes the state known to this process's run.
 [[nodiscard]] std::vector<PeerStatus> peers(Core& core);
 
 /// See `OutboxManager::explain`.

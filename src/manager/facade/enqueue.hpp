@@ -15,7 +15,7 @@
 
 namespace ackbox::manager {
 
-/// The checks that need no store, in the caller's thread: a receipt that is `stored` if the frame may go on.
+/// The checks that need no store, in the caller's thread: the receipt is `stored` if the frame passes.
 inline EnqueueReceipt checkFrame(const Frame& frame, const OutboxOptions& options) {
   EnqueueReceipt receipt;
   receipt.messageId = frame.id;

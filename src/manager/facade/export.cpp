@@ -8,7 +8,7 @@
 namespace ackbox {
 namespace {
 
-// Messages read at a time: no snapshot is held while the sink works.
+// Messages read at a time, because no snapshot is held while the sink works.
 constexpr std::size_t kPageMessages = 200;
 
 void instant(json::ObjectWriter& object, std::string_view name, WallTime time) {
@@ -29,7 +29,7 @@ std::string lineOf(store::StoredMessage&& message) {
   std::string line;
   json::ObjectWriter object(line);
   if (message.isDamaged) {
-    // First, so that a reader sees it before anything that the line says.
+    // First, so that a reader sees it before the rest of the line.
     object.raw("damaged", "true");
   }
   object.text("id", info.messageId);

@@ -11,7 +11,7 @@
 namespace ackbox::manager {
 namespace {
 
-// The sender whose function this thread is in.
+// The sender that is calling its function in this thread.
 thread_local const Sender* sendingFor = nullptr;
 
 FrameResult callFor(const FrameFunction& function, const OutboundFrame& frame) {
@@ -59,7 +59,7 @@ public:
   void stop() override { ++generation_; }
 
 private:
-  // What the function throws is its frame's failure; what is thrown besides, for want of memory, the request's.
+  // An exception of the function fails its frame; any other exception, for lack of memory, fails the request.
   [[nodiscard]] SendReport carryOrFail(const SendRequest& request, std::uint64_t generation) const noexcept {
     try {
       return carry(request, generation);
@@ -90,7 +90,7 @@ private:
       sendingFor = this;
       report.results.push_back(callFor(function_, frame));
       sendingFor = nullptr;
-      // Unordered frames are a session each.
+      // Each unordered frame is a session of its own.
       if (report.results.back().outcome != Outcome::ack && frame.sequence != 0) {
         failedSessions.insert(frame.session);
       }
@@ -100,7 +100,7 @@ private:
   }
 
   const FrameFunction function_;
-  // A stop moves it on; work of an older generation ends at its next frame.
+  // A stop increments it; work of an older generation ends at its next frame.
   std::atomic<std::uint64_t> generation_{0};
   boost::asio::thread_pool pool_{1};
 };

@@ -7,14 +7,14 @@
 
 namespace ackbox::manager {
 
-/// What became of one frame; an exception is a `nack`.
+/// Returns the outcome of one frame; an exception is a `nack`.
 using FrameFunction = std::function<FrameResult(const OutboundFrame& frame)>;
 
-/// A `Sender` over a function that handles one frame and blocks until it is done, run on one thread of its own: a frame
-/// at a time, in order, a session's later frames held once one of them fails.
+/// A `Sender` over a function that handles one frame and blocks until it is done. It runs on one thread of its own, one
+/// frame at a time and in order; after a failure, the session's later frames are held.
 [[nodiscard]] std::shared_ptr<Sender> makeFrameSender(FrameFunction function);
 
-/// The same over a function that answers with success or an error only.
+/// The same over a function that only reports success or an error.
 [[nodiscard]] std::shared_ptr<Sender> makeFunctionSender(SendFunction function);
 
 /// Whether this thread is inside the send function of `sender`.

@@ -20,7 +20,7 @@
 namespace ackbox {
 namespace {
 
-// Of a body that cannot be accepted: it is read, rather than cut off, so that the answer finds its way.
+// The most that is read of a body that cannot be accepted: reading it lets the sender receive the answer.
 constexpr std::size_t kUnprovenBodyBytes = 4096;
 
 }  // namespace
@@ -44,8 +44,8 @@ public:
 
   ~Impl() override { close(); }
 
-  /// From its return on, nothing of the application's is called any more. A server may still hold this object: it, and
-  /// jobs under way, use it.
+  /// After its return, no code of the application is called. A server may still hold this object; the server and jobs
+  /// under way may use it.
   void close() {
     {
       const MutexLock lock(mutex_);
@@ -74,12 +74,12 @@ public:
       respond(protocol::unavailable(false, "The handler has ended."));
       return;
     }
-    // Before its signature is computed over it.
+    // Before the signature is computed over the body.
     if (request.body.size() > options_.bodyBytesMax) {
       respond(protocol::bodyTooLarge(options_.bodyBytesMax));
       return;
     }
-    // Another version may sign otherwise.
+    // Another version may sign differently.
     if (std::optional<InboundResponse> refusal = protocol::versionProblem(request.version)) {
       respond(*std::move(refusal));
       return;
@@ -142,7 +142,7 @@ private:
   using PeerRegistry = manager::PeerRegistry;
   using Respond = std::function<void(InboundResponse)>;
 
-  /// Keeps `close` waiting, until `ended` is called for it where it was passed on.
+  /// Keeps `close` waiting until it ends; after it was passed on, until `ended` is called.
   class Visit {
   public:
     explicit Visit(Impl& impl) : impl_(impl.begun() ? &impl : nullptr) {}
@@ -208,7 +208,7 @@ private:
     calling([&] { options_.onRefused(refusal); }, static_cast<bool>(options_.onRefused));
   }
 
-  // Documented: a listener harms nobody.
+  // Documented: exceptions of a listener are ignored.
   template <typename Call>
   void calling(const Call& call, bool isSet) noexcept {
     if (isSet) {
@@ -216,7 +216,7 @@ private:
     }
   }
 
-  /// Marks answers to an admitted sender. An anonymous one may still be refused for the name that a frame gives.
+  /// Marks answers to an admitted sender. An anonymous sender may still be refused because of the name in a frame.
   [[nodiscard]] static Respond vouching(Respond respond) {
     return [respond = std::move(respond)](InboundResponse response) {
       response.authenticated = response.status != 401;
@@ -224,7 +224,7 @@ private:
     };
   }
 
-  /// Answers in the peer's form: signed under an id that no request has.
+  /// Signs answers for the peer, under an id that no request has.
   [[nodiscard]] Respond signing(Respond respond, std::shared_ptr<const protocol::KeyRing> keys,
                                 std::string_view webhookId) const {
     return [respond = std::move(respond), keys = std::move(keys), clock = core_->options().clock,
@@ -239,7 +239,7 @@ private:
     };
   }
 
-  // The same text whatever was wrong, so that it reveals nothing.
+  // The text is the same for every cause, so that it reveals nothing.
   void refuseUnauthenticated(const Respond& respond) {
     core_->refusals().add({.unauthenticated = 1});
     InboundResponse response = protocol::problem(401, "Unauthorized", "");

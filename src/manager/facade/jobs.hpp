@@ -16,7 +16,7 @@ namespace ackbox::manager {
 /// A job that lives on its caller's stack.
 class CallerJob : public store::Job {
 public:
-  /// Returns when the job is done: in this thread if nobody else wants to commit, otherwise by the writer.
+  /// Returns when the job is done: in this thread if no other job waits for a commit, otherwise by the writer.
   void commit(store::Writer& writer) {
     if (writer.commitHere(*this)) {
       return;
@@ -32,7 +32,7 @@ public:
   }
 
 protected:
-  /// The last that `done` does: the caller may go on, and the job be gone.
+  /// The last action of `done`: after it, the caller may go on and destroy the job.
   void letGo() noexcept {
     if (isElsewhere_) {
       finished_.release();
@@ -40,12 +40,12 @@ protected:
   }
 
 private:
-  // Done in its caller's thread, it needs no system call to say so.
+  // False if the job runs in its caller's thread: then its end needs no system call.
   bool isElsewhere_ = false;
   std::binary_semaphore finished_{0};
 };
 
-/// Keeps what `work` returned in its transaction.
+/// Keeps the result of `work`, which runs in the transaction.
 template <typename Work>
 class BlockingJob final : public CallerJob {
 public:
@@ -62,7 +62,7 @@ public:
     letGo();
   }
 
-  /// After the commit. Throws if there can be none.
+  /// The result, after the commit. Throws if there was no commit.
   [[nodiscard]] Result take() {
     if (error_) {
       throw Error(static_cast<Errc>(error_.value()), "nothing was stored");

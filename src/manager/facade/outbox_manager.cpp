@@ -115,7 +115,7 @@ void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
   }
   manager::Core& core = manager::here(core_);
   auto answered = [&core, call = std::move(handler)](const std::error_code& error, EnqueueReceipt receipt) {
-    // One that is refused for what waits already was not for the store.
+    // An enqueue that was refused because of the waiting ones did not reach the store.
     if (error || receipt.accepted()) {
       core.storeAnswered();
     }

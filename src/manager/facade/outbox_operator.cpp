@@ -18,7 +18,7 @@
 namespace ackbox {
 namespace {
 
-// Rows changed in one transaction: the write lock is free again after a few milliseconds.
+// The most rows changed in one transaction, so that the write lock is free again after a few milliseconds.
 constexpr std::size_t kSliceRows = 500;
 // The same for pages.
 constexpr std::uint64_t kSlicePages = 64;
@@ -53,7 +53,7 @@ using InboxHand = std::function<InboxReceipt(store::Store&, store::InboxKey)>;
 InboxReceipt changeFrame(manager::Core& core, std::string_view source, std::string_view messageId,
                          const InboxHand& change) {
   return manager::commitBlocking(core.writer(), true, [&](store::Store& store) {
-    // What a dead process ran is nobody's.
+    // Frees the rows of dead processes first.
     store.owners().releaseDead();
     const store::InboxKey key = store.inbox().find(source, messageId);
     if (key != 0) {
@@ -109,7 +109,7 @@ InboxHand discardingAs(const manager::Core& core, std::string_view reason) {
   };
 }
 
-// An outbox must be there, and keeps the peers that it has.
+// Requires an existing outbox, and keeps the peers that it has.
 OutboxOptions optionsOfExisting(OutboxOptions options) {
   options = validated(std::move(options));
   options.createSchema = false;
@@ -205,7 +205,7 @@ std::uint64_t OutboxOperator::vacuum(std::uint64_t pagesMax) {
       return static_cast<std::uint64_t>(store.vacuum(static_cast<std::size_t>(pages)));
     });
   };
-  // The log first: pages that are given back are written to it, and the disk may be full.
+  // The log first: released pages are written to it, and the disk may be full.
   vacuum(0);
   std::uint64_t released = 0;
   std::uint64_t slice = 0;
@@ -245,7 +245,7 @@ ForgetReport OutboxOperator::forgetSender(std::string_view source, std::optional
   };
   ForgetReport sum;
   for (store::ForgetPlace place; !place.isAtEnd();) {
-    // From a place of its own: a job may run more than once.
+    // Copies its position, because a job may run more than once.
     Slice slice = manager::commitBlocking(manager::here(core_).writer(), true, [&](store::Store& store) {
       Slice done{{}, place};
       done.report = store.inboundMarks().forgetSender(source, origin, done.next, kSliceRows);

@@ -15,7 +15,7 @@
 
 namespace ackbox {
 
-/// Where it reads.
+/// The source of the reader: a file, or a manager.
 struct OutboxReader::Impl {
   virtual ~Impl() = default;
   const HomeProcess home = {};
@@ -23,7 +23,7 @@ struct OutboxReader::Impl {
   [[nodiscard]] virtual Stats stats() { return reader()->stats(); }
   [[nodiscard]] virtual std::vector<PeerStatus> peers() = 0;
   [[nodiscard]] virtual std::optional<Explanation> explain(std::string_view messageId) = 0;
-  /// Throws when another file has the name.
+  /// Throws if another file has the name.
   virtual void requireFile() {}
   [[nodiscard]] virtual WallTime now() = 0;
 
@@ -41,7 +41,7 @@ struct OutboxReader::Impl::OfFile final : Impl {
   [[nodiscard]] std::shared_ptr<const store::Reader> reader() override {
     const MutexLock lock(mutex);
     if (opened->isOutdated()) {
-      // An agent has come since, and perhaps gone again.
+      // An agent has opened the file since, and may have closed it again.
       opened = store::sqlite::openReader(file, options);
     }
     return opened;
@@ -79,9 +79,9 @@ struct OutboxReader::Impl::OfFile final : Impl {
 struct OutboxReader::Impl::OfManager final : Impl {
   explicit OfManager(std::shared_ptr<manager::Core> shared) : core(std::move(shared)) {}
 
-  // The reader is the core's, and shares its life.
+  // The reader belongs to the core and shares its lifetime.
   [[nodiscard]] std::shared_ptr<const store::Reader> reader() override { return {core, &core->reader()}; }
-  // Refusals that are not in the file yet are counted first.
+  // Includes refusals that are not yet in the file.
   [[nodiscard]] Stats stats() override { return core->stats(); }
   [[nodiscard]] std::vector<PeerStatus> peers() override { return manager::peers(*core); }
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) override {
@@ -95,7 +95,7 @@ struct OutboxReader::Impl::OfManager final : Impl {
 
 OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions options) {
   options = validated(std::move(options));
-  // Which peers this program was given says nothing here.
+  // A reader does not use this program's configuration of peers.
   options.adoptPeers = true;
   return OutboxReader(std::make_unique<Impl::OfFile>(file, options));
 }

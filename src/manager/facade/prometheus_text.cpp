@@ -27,7 +27,7 @@ double inSeconds(std::chrono::milliseconds duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-/// A double, as NaN is the formats' own word for what is not known.
+/// A double, because both formats use NaN for an unknown value.
 double availableBytes(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::space_info space = std::filesystem::space(file.parent_path(), error);

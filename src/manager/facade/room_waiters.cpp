@@ -9,7 +9,7 @@
 namespace ackbox::manager {
 namespace {
 
-// Tried in one transaction, so that others get a turn.
+// The most waiters tried in one transaction, so that other jobs get a turn.
 constexpr std::size_t kTriedMax = 100;
 
 }  // namespace
@@ -35,7 +35,7 @@ void RoomWaiters::enqueue(Frame frame, Handler handler) {
           "maxWaiting = " + std::to_string(options_.maxWaiting) + " enqueues wait for room already: try again later";
     } else {
       waiting_.push_back(std::make_unique<Waiter>(Waiter{std::move(frame), std::move(handler)}));
-      // Behind one that was refused there is nothing to try before there is room.
+      // Behind a refused waiter, no other is tried before there is room.
       attempt = !refusedAt_ && beginAttempt();
       handler = nullptr;
     }
@@ -55,7 +55,7 @@ void RoomWaiters::run(store::Store& store) {
   std::vector<Waiter*> tried;
   {
     const MutexLock lock(mutex_);
-    // Those that came since a failed run join; none has left.
+    // Waiters that came since a failed run join; none has left.
     tried_ = std::min(waiting_.size(), kTriedMax);
     for (std::size_t index = 0; index < tried_; ++index) {
       tried.push_back(waiting_[index].get());
@@ -79,8 +79,8 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
   bool again = false;
   {
     const MutexLock lock(mutex_);
-    // A transaction that did not even begin has tried no waiter. Those that it would have tried get its error, as any
-    // other enqueue would. To try again at once would go on for as long as the disk fails.
+    // A transaction that did not even begin has tried no waiter. The waiters that it would have tried get its error, as
+    // any other enqueue would. Immediate retries would repeat for as long as the disk fails.
     const std::size_t failed = tried_ > 0 ? tried_ : std::min(waiting_.size(), kTriedMax);
     const std::size_t answered = error ? failed : receipts_.size();
     for (std::size_t index = 0; index < answered; ++index) {
@@ -89,7 +89,7 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
       waiting_.pop_front();
     }
     if (std::exchange(cancelTried_, false)) {
-      // Those behind them came after the cancellation, and wait on.
+      // The waiters behind these came after the cancellation, and keep waiting.
       for (std::size_t index = answered; index < tried_; ++index) {
         answers.push_back({std::move(waiting_.front()->handler), make_error_code(Errc::stopped), {}});
         waiting_.pop_front();
@@ -104,7 +104,7 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
     again = !refusedAt_ && beginAttempt();
     if (refusedAt_ && !closed_ && !options_.storeExecutor) {
       if (!poll_) {
-        // What another process settles makes no commit here.
+        // Settlements of other processes cause no commit here.
         poll_ = std::make_unique<PollThread>(
             *options_.clock, options_.pollInterval,
             [this] {
@@ -142,7 +142,7 @@ void RoomWaiters::committed(store::Store& store) noexcept {
       const store::Fill fill = store.fill();
       attempt = (fill.rows < refusedAt_->rows || fill.bytes < refusedAt_->bytes) && beginAttempt();
     } catch (const std::exception&) {
-      // The poll asks again.
+      // The poll tries again.
     }
   }
   if (attempt) {
@@ -163,7 +163,7 @@ void RoomWaiters::cancel() noexcept {
   std::vector<Answer> cancelled;
   {
     const MutexLock lock(mutex_);
-    // The attempt answers those that it tries, as it may have stored their frames.
+    // The attempt answers the waiters that it tries, because it may have stored their frames.
     cancelTried_ = tried_ > 0;
     cancelled = takeFrom(tried_, make_error_code(Errc::stopped));
     if (waiting_.empty()) {

@@ -19,27 +19,27 @@
 namespace ackbox::manager {
 
 /// Enqueues that wait for room in a full queue, first come, first served. They are tried again when a commit has made
-/// room, and at the poll interval for what other processes settle.
+/// room, and at the poll interval, because other processes settle messages, too.
 ///
 /// Thread-safety: all members may be called from any thread.
 class RoomWaiters {
 public:
   using Handler = std::function<void(std::error_code, EnqueueReceipt)>;
 
-  /// `writer` may be under construction still.
-  /// `onException` is called with what a look for room has thrown; the next look tries again.
+  /// `writer` may still be under construction. `onException` is called with an exception of a look for room; the next
+  /// look tries again.
   RoomWaiters(store::Writer& writer, const OutboxOptions& options, OnException onException);
   ~RoomWaiters();
   RoomWaiters(const RoomWaiters&) = delete;
   RoomWaiters& operator=(const RoomWaiters&) = delete;
 
-  /// `handler` is called once: on the writer's thread, or here when nobody more may wait, or where `cancel` is called.
+  /// `handler` is called once: on the writer's thread, in this call if no more may wait, or in the call of `cancel`.
   void enqueue(Frame frame, Handler handler);
   /// After a commit, on the writer's thread, between transactions.
   void committed(store::Store& store) noexcept;
-  /// Those that wait end with `Errc::stopped`; later ones may wait again.
+  /// Waiting enqueues end with `Errc::stopped`; later ones may wait again.
   void cancel() noexcept;
-  /// The same for good; no thread is left.
+  /// The same, and no later enqueue may wait; ends the thread.
   void close() noexcept;
 
 private:
@@ -52,7 +52,7 @@ private:
     std::error_code error;
     EnqueueReceipt receipt;
   };
-  /// Tries the first that wait; there is one, used again and again.
+  /// Tries the first waiters; one object, which is reused.
   class Attempt final : public store::Job {
   public:
     explicit Attempt(RoomWaiters& owner) : owner_(owner) { durable = true; }
@@ -65,9 +65,9 @@ private:
 
   void run(store::Store& store) ACKBOX_EXCLUDES(mutex_);
   void done(const std::error_code& error) noexcept ACKBOX_EXCLUDES(mutex_);
-  /// Whether an attempt is to be submitted, which the caller does without the lock.
+  /// Whether the caller must submit an attempt, after it has released the lock.
   [[nodiscard]] bool beginAttempt() ACKBOX_REQUIRES(mutex_);
-  /// Moves those at and behind `first` out.
+  /// Moves the waiters at and behind `first` out.
   std::vector<Answer> takeFrom(std::size_t first, const std::error_code& error) ACKBOX_REQUIRES(mutex_);
   static void callHandlers(std::vector<Answer> answers) noexcept;
 
@@ -77,13 +77,13 @@ private:
   const OnException onException_;
 
   Mutex mutex_;
-  // The first `tried_` of those that wait are being tried; they stay where they are meanwhile.
+  // The first `tried_` waiters are being tried, and keep their places meanwhile.
   std::deque<std::unique_ptr<Waiter>> waiting_ ACKBOX_GUARDED_BY(mutex_);
   std::size_t tried_ ACKBOX_GUARDED_BY(mutex_) = 0;
   bool attemptUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool cancelTried_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool closed_ ACKBOX_GUARDED_BY(mutex_) = false;
-  // How full it was when the first that waits was last refused.
+  // The fill of the queue when the first waiter was last refused.
   std::optional<store::Fill> refusedAt_ ACKBOX_GUARDED_BY(mutex_);
   std::unique_ptr<PollThread> poll_ ACKBOX_GUARDED_BY(mutex_);
 

@@ -34,7 +34,7 @@ public:
     if (const auto found = exact_.find(type); found != exact_.end()) {
       return &found->second;
     }
-    // The longest first: a type has as many beginnings as letters, however many patterns there are.
+    // The longest prefix first: the number of prefixes depends on the type's length, not on the number of patterns.
     for (std::size_t length = type.size() + 1; !beginnings_.empty() && length > 0; --length) {
       if (const auto found = beginnings_.find(type.substr(0, length - 1)); found != beginnings_.end()) {
         return &found->second;
@@ -52,7 +52,7 @@ private:
 
 using InboundEntry = std::variant<FrameHandler, DeferredHandler>;
 
-/// An entry counts as empty when its handler is.
+/// An entry is empty if its handler is.
 struct Entry {
   InboundEntry handler;
   explicit operator bool() const {
@@ -94,7 +94,7 @@ struct Router::Table {
     const Entry* const entry = inbound.find(frame.frame().type);
     const auto* const handler = entry == nullptr ? nullptr : std::get_if<DeferredHandler>(&entry->handler);
     if (handler == nullptr) {
-      // It was deferred by an earlier version of this program, which had other handlers.
+      // An earlier version of this program, with other handlers, deferred the frame.
       frame.commit([this, frame](InboundTransaction& transaction) { return handle(frame.frame(), transaction); });
       return;
     }

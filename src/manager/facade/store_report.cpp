@@ -21,7 +21,7 @@ void StoreReport::answered() noexcept {
       }
     }
   } catch (...) {
-    // There is not even the memory to report it.
+    // There is no memory for the report.
     const MutexLock lock(mutex_);
     isReporting_ = false;
   }
@@ -30,7 +30,7 @@ void StoreReport::answered() noexcept {
 std::vector<StoreReport::Report> StoreReport::take(bool isReporting) {
   const MutexLock lock(mutex_);
   std::vector<Report> reports;
-  // The thread that reports looks again before it ends.
+  // The reporting thread checks again before it ends.
   if (isReporting_ && !isReporting) {
     return reports;
   }

@@ -12,21 +12,21 @@
 
 namespace ackbox::manager {
 
-/// What a store knows of the file and the disk below it, reported once each: that the file was replaced
-/// and that the store goes on, that a sync failed and that it has no consequences any more. The reports come one after
-/// the other, in the order in which it happened, however many threads get answers.
+/// Reports a store's findings on its file and disk, once each: the file was replaced, the store goes on again, a sync
+/// failed, the failure has no more consequences. The reports come one after the other, in the order of the events,
+/// however many threads get answers.
 ///
 /// Thread-safety: all members may be called from any thread, also from inside a report.
 class StoreReport {
 public:
-  /// What it throws loses that report, and those that were to follow at once.
+  /// An exception loses that report and the reports that were due right after it.
   using Emit = std::function<void(bool isRaised, std::string sentence)>;
 
   /// `ownersFile`: see `Store::ownersFile`. `store` outlives this object.
   StoreReport(const store::Store& store, std::filesystem::path ownersFile, Emit emit);
 
-  /// The store answered. Costs two reads where there is nothing to report, and reports otherwise, here or in the thread
-  /// that is reporting already.
+  /// The store answered. Costs two reads if there is nothing to report; otherwise reports, here or in the thread that
+  /// is already reporting.
   void answered() noexcept;
 
 private:
@@ -35,7 +35,7 @@ private:
     std::string sentence;
   };
 
-  /// What is new, which then counts as reported. None: nothing is, or another thread reports it.
+  /// The new reports, which then count as reported. Empty: there are none, or another thread reports them.
   [[nodiscard]] std::vector<Report> take(bool isReporting) ACKBOX_EXCLUDES(mutex_);
   void takeSyncs(std::vector<Report>& reports) ACKBOX_REQUIRES(mutex_);
 
@@ -46,7 +46,7 @@ private:
 
   Mutex mutex_;
   bool isReporting_ ACKBOX_GUARDED_BY(mutex_) = false;
-  // What was reported; written with the lock held, and read without it to see whether there is anything to do.
+  // The reported state; written with the lock held, and read without it to check for new reports.
   std::atomic<bool> replacedReported_ = false;
   std::atomic<std::uint64_t> syncsReported_ = 0;
 };

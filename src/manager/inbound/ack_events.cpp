@@ -13,25 +13,25 @@ namespace {
 
 using protocol::AckEventEntry;
 
-// What an event's results say may take so many bytes, unless it is one result: a peer may take no larger frames.
+// The most bytes of an event's results, unless it has only one: a peer may not take larger frames.
 constexpr std::size_t kEventBytes = 64UL * 1024;
 
 AckEventEntry ackEntryOf(const store::InboxEnding& end) {
   const InboundFrame& frame = end.row->frame;
-  // Where a redrive has no other number: a refusal is about the enqueue that was refused. What took effect did so for
-  // all.
+  // A redrive outside sessions has no new number, so a refusal is about one enqueue only. An effect counts for all of
+  // them.
   const bool isAboutOne = frame.sequence == 0 && end.result->outcome != Outcome::ack;
   return {frame.id, frame.sequence, end.result, isAboutOne ? frame.time : std::nullopt};
 }
 
 std::size_t ackBytesOf(const AckEventEntry& entry) {
-  // Of names and punctuation.
+  // Names and punctuation.
   constexpr std::size_t kRest = 64;
   return entry.id.size() + entry.result->code.size() + entry.result->detail.size() + entry.result->result.size() +
          kRest;
 }
 
-/// Does nothing, and returns false, if it is too large for a frame.
+/// Does nothing, and returns false, if the event is too large for a frame.
 bool enqueueIfItFits(store::Store& store, const std::string& peer, std::span<const AckEventEntry> entries,
                      bool carriesResults) {
   Frame event;
@@ -71,8 +71,8 @@ void enqueueAcksTo(store::Store& store, const std::string& peer, std::span<const
 
 }  // namespace
 
-// Never to an address that a frame names. A sender that is no peer of ours, or an outbox that is full, costs nothing
-// but time: the sender asks again at its deadline.
+// Never sends to an address that a frame names. If the sender is not a peer of this agent, or the outbox is full, only
+// time is lost: the sender asks again at its deadline.
 void enqueueAckEvents(store::Store& store, const std::vector<PeerOptions>& peers,
                       std::span<const store::InboxEnding> ends) {
   std::vector<const store::InboxEnding*> rest;

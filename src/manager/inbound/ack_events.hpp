@@ -8,8 +8,8 @@
 
 namespace ackbox::manager {
 
-/// Enqueues the outcomes of deferred frames to their senders, where these are peers of this agent by their agent URIs:
-/// one event for each peer, or a few where one would be large.
+/// Enqueues the outcomes of deferred frames to their senders, if these are peers of this agent by their agent URIs: one
+/// event for each peer, or a few if one would be too large.
 void enqueueAckEvents(store::Store& store, const std::vector<PeerOptions>& peers,
                       std::span<const store::InboxEnding> ends);
 

@@ -1,4 +1,4 @@
-// What `InboundRunner` does with the frames whose turn it is: claims them, and starts their runs.
+// The part of `InboundRunner` that claims the frames that have their turn, and starts their runs.
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kRowsPerClaim = 512;
 
-// The longest that a failed run can have to wait: by its policy, or by its handler.
+// The longest wait after a failed run, by its policy or by its handler.
 std::chrono::milliseconds waitMaxOf(const RetryPolicy& retry) {
   std::chrono::milliseconds longest = *std::ranges::max_element(retry.delays);
   if (retry.backoff == Backoff::exponential) {
@@ -48,7 +48,7 @@ std::vector<InboundRunner::Claimed> InboundRunner::nextClaims(std::size_t limit)
   return claims;
 }
 
-// The writer adds what has its turn when it comes to the job.
+// When the writer comes to the job, it adds the frames that have their turn by then.
 void InboundRunner::claim(Todo& todo) {
   if (claimUnderWay_ || !isCaughtUp_) {
     return;
@@ -117,7 +117,7 @@ void InboundRunner::claimed(const std::error_code& error, std::vector<Claimed> c
 void InboundRunner::taken(const reception::Turn& turn, store::InboxRow row, Todo& todo) {
   const auto shared = std::make_shared<const store::InboxRow>(std::move(row));
   if (closing_) {
-    // It stays this store's in the file until that is closed, or the next handler of this process claims it.
+    // The row stays claimed by this store until the file is closed, or the next handler of this process claims it.
     machine_.placeFreed(turn);
     todo.emplace_back([self = shared_from_this(), key = shared->key] {
       commitDetached(
@@ -137,7 +137,7 @@ void InboundRunner::taken(const reception::Turn& turn, store::InboxRow row, Todo
   }
 }
 
-// A frame that waited behind a deferred one: its handler may take it at once, as it would have on arrival.
+// A frame that waited behind a deferred one: its handler may apply it at once, as on arrival.
 void InboundRunner::firstLook(const reception::Turn& turn, const Row& row, Todo& todo) {
   ++jobs_;
   todo.emplace_back([self = shared_from_this(), turn, row] {
@@ -184,7 +184,7 @@ void InboundRunner::start(const reception::Turn& turn, const Row& row, Todo& tod
   active_.emplace(run->id, Active{run, false, false, std::nullopt, false});
   todo.emplace_back([self = shared_from_this(), run] {
     boost::asio::post(self->executor_, [self, run, handle = std::make_shared<DeferredFrame::Impl>(self, run)] {
-      // The handle is held here too, so that an exception is the run's end before the loss of the handle is.
+      // The handle is held here too, so that an exception ends the run before the loss of the handle does.
       self->callHandler(DeferredFrame(handle), run);
     });
   });

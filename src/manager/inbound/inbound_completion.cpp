@@ -12,10 +12,10 @@
 namespace ackbox::manager {
 namespace {
 
-// Old results that each end deletes: more than it makes.
+// The number of old results that each end deletes: more than it adds.
 constexpr std::size_t kPurgedResults = 4;
 
-// More would hold the write lock for long.
+// More ends in one job would hold the write lock for too long.
 constexpr std::size_t kEndsMax = 512;
 
 }  // namespace
@@ -104,7 +104,7 @@ void InboundCompletion::fail(InboundEnds& ends) {
   const auto wish = delivery::boundedWait(result_.retryAfter.value_or(std::chrono::milliseconds(0)));
   end_.kind = InboxEnd::Kind::retried;
   end_.dueAt = now + std::max(retryDelay(retry, row_->retryCount + 1, *context_.outbox.random), wish);
-  // For the operator of this file only: what was thrown may name what the sender has no business with.
+  // The exception's text is for the operator of this file only: it may contain details that the sender must not see.
   const std::string& why = result_.detail.empty() ? result_.code : result_.detail;
   reason_ = "not-now";
   error_ = thrown_.empty() ? why : thrown_;
@@ -165,7 +165,7 @@ void InboundCompletion::done(bool isCommitted) noexcept {
     try {
       report();
     } catch (...) {
-      // Memory is short: the log misses it, the file does not.
+      // Memory is short: the record is missing in the log, but not in the file.
     }
   }
   ended_(end_);
@@ -177,7 +177,7 @@ public:
 
   /// Guarded by the source's mutex until the job is sealed.
   [[nodiscard]] bool isFull() const noexcept { return completions_.size() >= kEndsMax; }
-  /// Takes it, or throws and leaves it.
+  /// Takes `completion`, or throws and leaves it unchanged.
   void add(std::unique_ptr<InboundCompletion>&& completion) { completions_.push_back(std::move(completion)); }
 
   void run(store::Store& store) override {
@@ -198,12 +198,12 @@ public:
   void done(const std::error_code& error) noexcept override {
     const std::unique_ptr<Job> self(this);
     source_->seal(*this);
-    // One of them may be to blame: each on its own, so that it fails alone. Nobody is where the store is busy.
+    // One completion may be the cause, unless the store is busy: submits each separately, so that only that one fails.
     const bool isToSplit = error && error != Errc::databaseBusy && completions_.size() > 1;
     for (auto& completion : completions_) {
       if (!isToSplit || !source_->submitAlone(completion)) {
         completion->done(!error);
-        // With it goes what its effects hold, such as the frame's handle.
+        // This also destroys the objects that its effects hold, such as the frame's handle.
         completion.reset();
       }
     }

@@ -16,7 +16,7 @@
 
 namespace ackbox::manager {
 
-/// How a run of a frame from the inbox ended in the file.
+/// The end of an inbox frame's run, as committed to the file.
 struct InboxEnd {
   enum class Kind : std::uint8_t {
     /// The row is gone, and an ACK event to its sender is enqueued.
@@ -25,21 +25,21 @@ struct InboxEnd {
     retried,
     /// Free again, uncharged.
     released,
-    /// Its handler saw it for the first time and deferred it.
+    /// Its handler saw it for the first time, and deferred it.
     deferred,
-    /// The row is another claim's by now: nothing was changed.
+    /// The row now belongs to another claim: nothing was changed.
     lost,
     /// Nothing could be committed.
     failed,
   };
   Kind kind = Kind::failed;
   WallTime dueAt;
-  /// `released`: how long it is not to be taken again here.
+  /// For `released`: how long it is not taken again here.
   std::chrono::milliseconds pause{0};
 };
 
-/// What the runs that end in a commit change in the file, gathered to be changed together. Holds nothing that it is
-/// given by reference beyond its commit.
+/// The changes to the file of all runs that end in one commit, gathered to be applied together. Refers to its arguments
+/// only until its commit.
 class InboundEnds {
 public:
   explicit InboundEnds(const ScopeContext& context) : context_(context) {}
@@ -48,7 +48,7 @@ public:
   void retry(store::InboxRetry run) { retries_.push_back(run); }
   void release(store::InboxKey key) { released_.push_back(key); }
   void markDeferred(store::InboxKey key) { deferred_.push_back(key); }
-  /// Changes it, enqueues the ACK events, and deletes old outcomes.
+  /// Applies the changes, enqueues the ACK events, and deletes old outcomes.
   void apply(store::Store& store) const;
 
 private:
@@ -63,11 +63,11 @@ private:
 class InboundCompletion final {
 public:
   using Ended = std::function<void(const InboxEnd&)>;
-  /// Whether what was accepted then is older than the policy has patience for. Called in the transaction.
+  /// Whether a frame accepted at `acceptedAt` is older than the horizon of the policy. Called in the transaction.
   using PastHorizon = std::function<bool(WallTime acceptedAt)>;
 
-  /// `mayDefer`: the effects are a `FrameHandler`'s first look. `interrupted`: a `notNow` is no failure of the run.
-  /// `isGivenBack`: nor is it, because the frame was not worked on; but its age counts.
+  /// `mayDefer`: the effects are a `FrameHandler`'s first look. `interrupted`: a `notNow` is not a failure of the run.
+  /// `isGivenBack`: the same, because the frame was not worked on; but its age counts.
   struct Kind {
     bool mayDefer = false;
     bool interrupted = false;
@@ -76,16 +76,16 @@ public:
     std::chrono::milliseconds pause{0};
   };
 
-  /// `log` gets what did not go well, and outlives it.
+  /// `log` gets the failures, and outlives this object.
   InboundCompletion(const ScopeContext& context, Log& log, std::shared_ptr<const store::InboxRow> row,
                     DeferredEffects effects, Kind kind, PastHorizon isPastHorizon, Ended ended);
 
   [[nodiscard]] const ScopeContext& context() const noexcept { return context_; }
   [[nodiscard]] store::InboxStart claim() const noexcept { return {row_->key, row_->starts}; }
-  /// Runs the effects in the open transaction, and adds to `ends` what is to be changed for it. Starts from scratch
-  /// each time. `isHeld`: the row is this claim's still. Throws what `callInScope` throws.
+  /// Runs the effects in the open transaction, and adds the resulting changes to `ends`. Starts from scratch each time.
+  /// `isHeld`: the row still belongs to this claim. Passes on the exceptions of `callInScope`.
   void run(store::Store& store, bool isHeld, InboundEnds& ends);
-  /// Reports how it ended: as `run` said, or, where that was not committed, not at all.
+  /// Reports the end that `run` decided, or `failed` if that was not committed.
   void done(bool isCommitted) noexcept;
 
 private:
@@ -93,7 +93,7 @@ private:
   void fail(InboundEnds& ends);
   void giveUp(InboundEnds& ends, std::string code);
   void finish(InboundEnds& ends);
-  /// What was committed.
+  /// Logs the committed end.
   void report() const;
 
   const ScopeContext context_;
@@ -104,23 +104,23 @@ private:
   const PastHorizon isPastHorizon_;
   const Ended ended_;
   bool offended_ = false;
-  // Of this attempt; empty: nothing was thrown.
+  // The exception of this attempt; empty: none.
   std::string thrown_;
   FrameResult result_;
-  // Of this attempt, for the log. Empty reason: the run did not fail.
+  // The failure of this attempt, for the log. Empty reason: the run did not fail.
   std::string reason_;
   std::string error_;
-  // Why the handler's result was left out; empty: it was not.
+  // The reason for leaving out the handler's result; empty: it was not left out.
   std::string_view leftOut_;
   InboxEnd end_;
 };
 
-/// Gathers the ends of runs: those that come while the writer is busy share one job, and its statements.
+/// Gathers the ends of runs: those that come while the writer is busy share one job and its SQL statements.
 ///
 /// Thread-safety: `add` from any thread.
 class InboundCompletions : public std::enable_shared_from_this<InboundCompletions> {
 public:
-  /// `writer` outlives what is added.
+  /// `writer` outlives the completions that are added.
   explicit InboundCompletions(store::Writer& writer) : writer_(writer) {}
 
   void add(std::unique_ptr<InboundCompletion> completion) ACKBOX_EXCLUDES(mutex_);
@@ -128,14 +128,14 @@ public:
 private:
   class Job;
 
-  /// Takes no more: it is run, or has ended.
+  /// Adds nothing more to `job`: it runs, or has ended.
   void seal(const Job& job) ACKBOX_EXCLUDES(mutex_);
-  /// Without memory it does nothing, and returns false.
+  /// If memory is short, does nothing and returns false.
   bool submitAlone(std::unique_ptr<InboundCompletion>& completion) noexcept;
 
   store::Writer& writer_;
   Mutex mutex_;
-  // The last one that was submitted, until it is run.
+  // The job that was submitted last, until it runs.
   Job* open_ ACKBOX_GUARDED_BY(mutex_) = nullptr;
 };
 

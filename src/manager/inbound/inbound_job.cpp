@@ -13,8 +13,8 @@
 namespace ackbox::manager {
 namespace {
 
-// The frame's own attribute is where it began; the header is the hop that brought it. CloudEvents wants the two to be
-// the same where there is one hop, so a frame without its own began there.
+// The frame's own attribute is the origin of its trace; the header is the last hop. CloudEvents requires the two to be
+// equal if there is only one hop, so a frame without the attribute gets the header's value.
 protocol::DecodedRequest traced(protocol::DecodedRequest decoded, const InboundRequest& request) {
   if (protocol::isTraceparent(request.traceparent)) {
     for (protocol::DecodedFrame& one : decoded.frames) {
@@ -80,7 +80,7 @@ void InboundJob::run(store::Store& store) {
     results_.push_back(process(store, admission, index));
   }
   readSessions(store, admission.reached());
-  // Twice as fast as marks are made, so that expired ones go without ever costing a pause.
+  // Purges twice as many marks as are added, so that expired ones go without a pause.
   if (marks_ > 0) {
     store.inboundMarks().purge(2 * marks_);
   }
@@ -176,7 +176,7 @@ FrameResult InboundJob::perform(store::Store& store, reception::Decision& decisi
     store.inboundMarks().markAccepted(work.identity, work.known.mark->gap, markLife());
     result.outcome = Outcome::ack;
   } else {
-    // Without its handler it was not seen: it waits behind another one.
+    // A frame that waits behind another one was not seen by its handler.
     store.inbox().add(work.frame, work.known.handled || work.known.isAlwaysDeferred.value_or(false));
     store.inboundMarks().markAccepted(work.identity, work.known.mark->gap, markLife());
     ++deferrals_;
@@ -186,7 +186,7 @@ FrameResult InboundJob::perform(store::Store& store, reception::Decision& decisi
   return result;
 }
 
-// A sender that asks again after its ACK deadline gets what is known of its frame by then.
+// A sender that asks again after its ACK deadline gets the frame's current outcome.
 FrameResult InboundJob::repeat(store::Store& store, const store::InboundIdentity& identity) {
   store.inboundMarks().countDuplicate();
   FrameResult plain;
@@ -226,7 +226,7 @@ bool InboundJob::isAlwaysDeferred(const InboundFrame& frame) const {
   if (!deferred.always || !deferred.always(frame.type)) {
     return false;
   }
-  // As if it had been asked.
+  // Traced as if the handler had been called.
   static_cast<void>(context_.handlings.aroundHandling(frame, [] { return HandlerResult::defer(); }));
   return true;
 }
@@ -246,12 +246,12 @@ HandlerResult InboundJob::call(store::Store& store, std::size_t index) {
   }
 }
 
-// An ACK event is answered inline, and never acknowledged by an event itself. Results for unknown or settled messages
-// change nothing, and those from the wrong peer are counted: a refusal of the frame would only fill its sender's dead
-// letters.
+// An ACK event is answered inline, and never acknowledged by another event. Results for unknown or settled messages
+// change nothing, and those from the wrong peer are only counted: a refusal of the frame would only add a dead letter
+// at its sender.
 void InboundJob::applyAckEvent(store::Store& store, Work& work) {
   const InboundFrame& frame = work.frame;
-  // An anonymous sender is no peer that a message was addressed to.
+  // An anonymous sender is not a peer to which a message was addressed.
   const std::string_view author = context_.mayAcknowledge ? std::string_view(frame.source) : std::string_view();
   for (protocol::NamedResult& named : *work.named) {
     ackEvents_.emplace_back(
@@ -283,7 +283,7 @@ void InboundJob::report() const {
         context_.limits.onGap(gap);
       }
     } catch (...) {
-      // Documented: a listener harms nobody.
+      // Documented: exceptions of a listener are ignored.
     }
   }
   for (const InboundLimitEvent& event : limitsReached_) {
@@ -322,14 +322,14 @@ void InboundJob::done(const std::error_code& error) noexcept {
   try {
     response = answer(error);
   } catch (...) {
-    // Only memory can be short here. The peer repeats the request, and it will be a duplicate.
+    // Only a lack of memory can cause this. The peer repeats the request, which will be a duplicate.
     response = {};
     response.status = 500;
   }
   try {
     respond_(std::move(response));
   } catch (...) {
-    // Nothing can be answered. The peer's timeout repeats the request.
+    // No answer is possible. The peer repeats the request after its timeout.
   }
   context_.storeAnswered();
   try {
@@ -337,7 +337,7 @@ void InboundJob::done(const std::error_code& error) noexcept {
       report();
     }
   } catch (...) {
-    // Memory is short: subscribers miss it, the file does not.
+    // Memory is short: subscribers miss the event, but the file is complete.
   }
   ended_();
 }

@@ -24,29 +24,29 @@
 
 namespace ackbox::manager {
 
-/// One inbound request inside a group commit: each frame is admitted, handled in a scope of its own and marked, and the
+/// One inbound request inside a group commit: each frame is admitted, handled in its own scope and marked, and the
 /// answer is sent after the commit (P5).
 class InboundJob final : public store::Job {
 public:
-  /// What outlives the job.
+  /// The surroundings of the job, which outlive it.
   struct Context {
     const OutboxOptions& outbox;
     const FrameHandler& handler;
     const InboundOptions& limits;
-    /// Of the handler's calls, and of what it enqueues.
+    /// The tracers of the handler's calls, and of the frames that it enqueues.
     const Tracer& handlings;
     const Tracer& enqueues;
     /// Whether ACK events of this request may settle anything.
     bool mayAcknowledge;
     /// Called after the commit for each result of an ACK event.
     std::function<void(const store::AckEventOutcome& outcome, const FrameResult& result)> ackEventApplied;
-    /// Called after the commit when it put frames into the inbox.
+    /// Called after the commit if it put frames into the inbox.
     std::function<void()> deferred;
-    /// Called after the commit for each limit of a sender that it met.
+    /// Called after the commit for each limit of a sender that was reached.
     std::function<void(const InboundLimitEvent& event)> limitReached;
-    /// Called after the commit for each handler's result that was left out, with why.
+    /// Called after the commit for each handler's result that was left out, with the reason.
     std::function<void(const InboundFrame& frame, std::string_view why)> resultLeftOut;
-    /// Called with the end of each commit. Must not throw.
+    /// Called at the end of each commit. Must not throw.
     std::function<void()> storeAnswered;
   };
 
@@ -54,11 +54,11 @@ public:
              std::function<void(InboundResponse)> respond, std::function<void()> ended);
 
   void run(store::Store& store) override;
-  /// Responds, reports that it ended, and destroys the job.
+  /// Responds, reports its end, and destroys the job.
   void done(const std::error_code& error) noexcept override;
 
 private:
-  /// One frame while it is decided on.
+  /// The state of one frame during its decision.
   struct Work {
     const InboundFrame& frame;
     std::size_t index = 0;
@@ -69,7 +69,7 @@ private:
   };
 
   FrameResult process(store::Store& store, reception::RequestAdmission& admission, std::size_t index);
-  /// Adds to `work.known` what the step asks for. False: the step says what becomes of the frame.
+  /// Fills the member of `work.known` that the step asks for. Returns false if the step is an outcome.
   bool findOut(store::Store& store, reception::Step step, Work& work);
   FrameResult perform(store::Store& store, reception::Decision& decision, Work& work);
   static FrameResult repeat(store::Store& store, const store::InboundIdentity& identity);
@@ -77,7 +77,7 @@ private:
   void applyAckEvent(store::Store& store, Work& work);
   void noteTaken(const Work& work);
   reception::LimitCheck noteLimit(const InboundFrame& frame, std::optional<InboundLimit> reached);
-  /// The lowest number of the frame's session that waits.
+  /// The lowest number in the frame's session that waits.
   static std::optional<std::uint64_t> firstWaiting(store::Store& store, const InboundFrame& frame);
   [[nodiscard]] std::optional<WallTime> awaySince(const InboundFrame& frame) const;
   [[nodiscard]] bool isAlwaysDeferred(const InboundFrame& frame) const;
@@ -94,7 +94,7 @@ private:
   const std::function<void(InboundResponse)> respond_;
   const std::function<void()> ended_;
 
-  // Frames whose handler ended the transaction: refused without a call when the job runs again.
+  // Frames with a handler that ended the transaction: refused without a call when the job runs again.
   std::set<std::size_t> offenders_;
 
   // The outcome of the last run.
@@ -105,7 +105,7 @@ private:
   std::vector<InboundGap> gaps_;
   std::vector<std::pair<store::AckEventOutcome, FrameResult>> ackEvents_;
   std::vector<InboundLimitEvent> limitsReached_;
-  // By their place, with why.
+  // The index of each frame, with the reason.
   std::vector<std::pair<std::size_t, std::string_view>> resultsLeftOut_;
   std::string storeId_;
   std::uint64_t storeEpoch_ = 0;

@@ -12,10 +12,10 @@
 namespace ackbox::manager {
 namespace {
 
-// Rows read at a time, so that a large inbox does not hold the writer up.
+// Rows read at a time, so that a large inbox does not delay the writer.
 constexpr std::size_t kRowsPerPoll = 1'000;
 
-/// Those of the options, and behind them that of all other types.
+/// The pools of the options, followed by the pool of all other types.
 std::vector<reception::PoolLimits> poolsOf(const DeferredOptions& options) {
   std::vector<reception::PoolLimits> pools;
   for (const DeferredPool& pool : options.pools) {
@@ -29,7 +29,7 @@ std::vector<reception::PoolLimits> poolsOf(const DeferredOptions& options) {
 }
 
 std::unique_ptr<boost::asio::thread_pool> ownThreads(const DeferredOptions& options) {
-  // One more than handlers can occupy, for the timers.
+  // One thread more than handlers can occupy, for the timers.
   std::size_t threads = options.concurrency + 1;
   for (const DeferredPool& pool : options.pools) {
     threads += pool.concurrency;
@@ -120,7 +120,7 @@ void InboundRunner::lookForCommits() {
   });
 }
 
-// Own rows and those of other processes are found alike: behind the place of the last look.
+// Finds the rows of this process and of others in the same way: after the position of the last look.
 void InboundRunner::poll(Todo& todo) {
   if (closing_) {
     return;
@@ -161,12 +161,12 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
   --jobs_;
   pollUnderWay_ = false;
   if (!error && std::exchange(operatorChanges_, found.operatorChanges) != found.operatorChanges) {
-    // An operator may have ended their backoff, or taken their rows away. Which claims find out.
+    // An operator may have ended backoffs, or removed rows. Claims find out which.
     machine_.endWaits();
     mayHaveGone_ = true;
   }
   lookForGone(todo);
-  // A transaction that failed is looked through again: its rows would be here twice.
+  // The rows of a failed transaction are read again, so taking them now would add them twice.
   if (!error) {
     seen_ = std::move(found.inbox.next);
     for (const store::InboxPlace& row : found.inbox.rows) {
@@ -219,7 +219,7 @@ void InboundRunner::askForGone(std::shared_ptr<const std::vector<reception::Queu
             self->machine_.gone(gone);
             const std::size_t next = from + part.size();
             if (error || next == frames->size() || self->closing_) {
-              // What failed is asked at the next look at the file.
+              // A failed check is repeated at the next look at the file.
               self->mayHaveGone_ = self->mayHaveGone_ || error;
               self->goneUnderWay_ = false;
             } else {
@@ -288,14 +288,14 @@ void InboundRunner::close() {
   awaitQuiet();
   freeRows();
   if (pool_) {
-    // It may be set for a run's deadline, minutes away, and the threads end after it. No arm comes behind this.
+    // The alarm may be set for a deadline minutes away, and the threads end only after it. It is not armed again.
     boost::asio::post(strand_, [this] { alarm_->cancel(); });
     pool_->join();
   }
 }
 
-// Runs on a caller's executor may need the thread that waits here, so only those on own threads are waited for; a
-// handle that was kept beyond its handler, no longer than a stop may last.
+// Runs on a caller's executor may need the thread that waits here, so this waits only for those on own threads; for a
+// handle that outlives its handler, at most as long as a stop may take.
 void InboundRunner::awaitQuiet() {
   constexpr std::chrono::milliseconds kGlance{10};
   const SteadyTime patience = core_->clock().steadyNow() + core_->options().stopTimeout;
@@ -304,7 +304,7 @@ void InboundRunner::awaitQuiet() {
     }
     const MutexLock lock(mutex_);
     if (!isQuiet(patience)) {
-      // In glances: the writer's work may be the waiter's to do.
+      // Waits briefly each time, because this thread may have to do the writer's work.
       changed_.waitFor(mutex_, kGlance);
     }
     if (isQuiet(patience)) {
@@ -332,8 +332,8 @@ void InboundRunner::freeRows() {
     }
   }
   try {
-    // Without keys as well: what the writer has done for the runner is destroyed by then, and nothing of it outlives
-    // the executor, which may end when its handler has.
+    // Even without keys: after this commit, the writer's earlier jobs of the runner are destroyed, so that none
+    // outlives the executor, which may end after its handler.
     commitBlocking(core_->writer(), false, [&](store::Store& store) {
       store.inbox().release(keys);
       if (isCounted) {
@@ -342,7 +342,7 @@ void InboundRunner::freeRows() {
       return 0;
     });
   } catch (const Error&) {
-    // They are free when the file is closed, or when the next process to open it finds this one gone.
+    // The rows are freed when the file is closed, or when the next process that opens it finds this process dead.
   }
 }
 

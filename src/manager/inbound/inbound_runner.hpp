@@ -26,7 +26,7 @@ namespace ackbox::manager {
 
 class InboundRunner;
 
-/// One run of a deferred handler: what its handle and the runner share.
+/// One run of a deferred handler: the state that its handle and the runner share.
 struct InboxRun {
   InboxRun(std::uint64_t number, const reception::Turn& itsTurn, std::shared_ptr<const store::InboxRow> itsRow)
       : id(number), turn(itsTurn), row(std::move(itsRow)) {}
@@ -34,20 +34,20 @@ struct InboxRun {
   const std::uint64_t id;
   const reception::Turn turn;
   const std::shared_ptr<const store::InboxRow> row;
-  /// Somebody has decided its end: the handler, its deadline, or the handle's death.
+  /// The end is decided: by the handler, the deadline, or the loss of the handle.
   std::atomic<bool> answered{false};
   std::atomic<bool> stopRequested{false};
-  /// It was its deadline.
+  /// The deadline has decided the end.
   std::atomic<bool> expired{false};
-  /// What the trace hooks know it by; changes no more once the handler has begun.
+  /// Its span in the trace hooks; constant once the handler has begun.
   Tracer::Span span;
   bool isTraced = false;
-  /// What was decided last, for the hooks; of the thread that commits. Empty: its effects were not called.
+  /// The last decision, for the hooks; used by the thread that commits. Empty: its effects were not called.
   std::optional<HandlerResult> decision;
-  /// Of the steady clock; the end of time until the handler has begun.
+  /// On the steady clock; the end of time until the handler has begun.
   std::atomic<SteadyTime> deadline{SteadyTime::max()};
 
-  /// A shutdown asked it to stop: what it leaves undone is not its fault.
+  /// Whether a shutdown asked it to stop: unfinished work is then not a failure.
   [[nodiscard]] bool interrupted() const noexcept { return stopRequested && !expired; }
 };
 
@@ -55,7 +55,7 @@ struct InboxRun {
 
 namespace ackbox {
 
-/// The last of these to go ends the run.
+/// The destruction of the last of these ends the run.
 class DeferredFrame::Impl {
 public:
   Impl(std::weak_ptr<manager::InboundRunner> itsRunner, std::shared_ptr<manager::InboxRun> itsRun)
@@ -68,7 +68,7 @@ public:
   const std::shared_ptr<manager::InboxRun> run;
 };
 
-/// Holds the wishes, and the changes that the runner has not taken yet.
+/// The wishes, and the changes that the runner has not taken yet.
 class DeferredDemand::Impl {
 public:
   struct Change {
@@ -77,9 +77,9 @@ public:
   };
 
   void change(Change change) ACKBOX_EXCLUDES(mutex_);
-  /// From here on, changes are the runner's, and all wishes are one.
+  /// Passes all wishes, and later changes, to the runner.
   void attach(std::weak_ptr<manager::InboundRunner> runner, std::size_t pool) ACKBOX_EXCLUDES(mutex_);
-  /// In their order.
+  /// In the order of the changes.
   [[nodiscard]] std::vector<Change> takeChanges() ACKBOX_EXCLUDES(mutex_);
   [[nodiscard]] std::vector<std::string> unwantedTypes(std::size_t limit) ACKBOX_EXCLUDES(mutex_);
   void setOnUnwanted(std::function<void()> call) ACKBOX_EXCLUDES(mutex_);
@@ -87,7 +87,7 @@ public:
   [[nodiscard]] std::function<void()> onUnwanted() ACKBOX_EXCLUDES(mutex_);
 
 private:
-  // Taken under the runner's.
+  // Taken while the runner's lock is held.
   Mutex mutex_;
   std::map<std::uint64_t, DeferredWish> wishes_ ACKBOX_GUARDED_BY(mutex_);
   std::vector<Change> changes_ ACKBOX_GUARDED_BY(mutex_);
@@ -100,13 +100,13 @@ private:
 
 namespace ackbox::manager {
 
-/// Works the inbox off, as `reception::InboxMachine` decides: each row is claimed for this process first and completed
-/// in a brief commit.
+/// Processes the inbox in the order that `reception::InboxMachine` decides: each row is first claimed for this process,
+/// and then completed in a brief commit.
 ///
 /// Thread-safety: all members may be called from any thread.
 class InboundRunner : public std::enable_shared_from_this<InboundRunner> {
 public:
-  /// `handler` looks at frames that waited unseen behind a deferred one.
+  /// `handler` is called first for frames that waited, unseen by it, behind a deferred frame.
   InboundRunner(std::shared_ptr<Core> core, FrameHandler handler, InboundOptions options);
   ~InboundRunner();
   InboundRunner(const InboundRunner&) = delete;
@@ -115,7 +115,7 @@ public:
   void begin();
   /// Rows may have been put into the inbox.
   void lookForCommits();
-  /// Starts nothing more, asks runs to stop, waits for those on own threads, frees the rows of the others.
+  /// Starts no more runs, asks runs to stop, waits for those on own threads, and frees the rows of the others.
   void close();
 
   // For a run's handle.
@@ -123,14 +123,14 @@ public:
   bool giveBack(const std::shared_ptr<InboxRun>& run, std::string reason, std::chrono::milliseconds pause);
   bool progress(InboxRun& run);
   void dropped(const std::shared_ptr<InboxRun>& run);
-  /// Of a pool's demand: wishes have changed.
+  /// The wishes of a pool on demand have changed.
   void onWishes();
   [[nodiscard]] std::vector<std::string> unwantedTypes(std::size_t pool, std::size_t limit);
 
 private:
   using Row = std::shared_ptr<const store::InboxRow>;
 
-  /// What a look at the file found.
+  /// The findings of a look at the file.
   struct Found {
     store::NewInboxRows inbox;
     bool shared = false;
@@ -140,46 +140,46 @@ private:
     std::shared_ptr<InboxRun> run;
     /// The handler's code and handles are gone.
     bool dropped = false;
-    /// The deadline decided its end.
+    /// The deadline has decided its end.
     bool expired = false;
     std::optional<InboxEnd> end;
-    /// Its queue has gone on.
+    /// Its queue has advanced.
     bool advanced = false;
   };
   struct Claimed {
     reception::Turn turn;
     store::InboxClaim reply = {};
   };
-  /// How long a queue holds still after the store refused a transaction.
+  /// How long a queue pauses after the store refused a transaction.
   static constexpr std::chrono::milliseconds kStoreRetryPause{250};
-  /// How late at most a frame that no consumer takes is given up.
+  /// The longest delay until a frame that no consumer takes is given up.
   static constexpr std::chrono::minutes kAgeCheckPause{1};
 
-  /// What is to be done once the mutex is free.
+  /// The calls to make after the mutex is released.
   using Todo = std::vector<std::function<void()>>;
 
-  /// Calls `change(todo)` with the lock held, starts what may start, then does what was left to do.
+  /// Calls `change(todo)` with the lock held, starts the runs that may start, then makes the calls in `todo`.
   template <typename Change>
   void act(Change&& change) ACKBOX_EXCLUDES(mutex_);
 
   void poll(Todo& todo) ACKBOX_REQUIRES(mutex_);
   void polled(const std::error_code& error, Found found, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  /// An operator may have taken frames away that nobody wishes for, so that no claim would find it out.
+  /// An operator may have removed frames that fit no wish, which no claim would notice.
   void lookForGone(Todo& todo) ACKBOX_REQUIRES(mutex_);
-  /// Looks for those of `frames` from this place on, some in a commit.
+  /// Checks which of `frames`, from index `from` on, have left the inbox, a part in each commit.
   void askForGone(std::shared_ptr<const std::vector<reception::QueuedFrame>> frames, std::size_t from, Todo& todo)
       ACKBOX_REQUIRES(mutex_);
   void takeWishes() ACKBOX_REQUIRES(mutex_);
   void noteUnwanted(Todo& todo) ACKBOX_REQUIRES(mutex_);
-  /// The frames whose turn it is, and those that have waited for a consumer beyond their horizon.
+  /// The frames that have their turn, and those that have waited for a consumer beyond their horizon.
   [[nodiscard]] std::vector<Claimed> nextClaims(std::size_t limit) ACKBOX_REQUIRES(mutex_);
   void claim(Todo& todo) ACKBOX_REQUIRES(mutex_);
-  /// Adds what has its turn by now.
+  /// Adds the frames that have their turn by now.
   void addClaims(std::vector<Claimed>& claims) ACKBOX_EXCLUDES(mutex_);
   void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void taken(const reception::Turn& turn, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void firstLook(const reception::Turn& turn, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  /// No consumer took it within its horizon.
+  /// Gives the frame up: no consumer took it within its horizon.
   void giveUp(const reception::Turn& turn, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void start(const reception::Turn& turn, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run) ACKBOX_EXCLUDES(mutex_);
@@ -188,7 +188,7 @@ private:
   void expire(SteadyTime now, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void submit(const Row& row, DeferredEffects effects, InboundCompletion::Kind kind,
               std::function<void(const InboxEnd&)> ended) ACKBOX_EXCLUDES(mutex_);
-  /// By the time that really passed while this handler was there: what the calendar skips makes no frame older.
+  /// Uses the time that really passed while this handler was there: a jump of the calendar makes no frame older.
   [[nodiscard]] bool isPastHorizon(WallTime acceptedAt) ACKBOX_EXCLUDES(mutex_);
   [[nodiscard]] bool isOld(WallTime acceptedAt, const delivery::Now& present) const ACKBOX_REQUIRES(mutex_);
   [[nodiscard]] delivery::Now now() const { return {core_->clock().steadyNow(), core_->clock().wallNow()}; }
@@ -196,12 +196,12 @@ private:
       ACKBOX_EXCLUDES(mutex_);
   void submitEnd(const std::shared_ptr<InboxRun>& run, DeferredEffects effects, InboundCompletion::Kind kind,
                  DeferredDone done) ACKBOX_EXCLUDES(mutex_);
-  /// The same effects, which note what they decide.
+  /// The same effects, which also record their decision.
   [[nodiscard]] static DeferredEffects noting(const std::shared_ptr<InboxRun>& run, DeferredEffects effects);
   void traceEnd(const InboxRun& run, const InboxEnd& end) const noexcept;
   void advanceIfOver(std::uint64_t id) ACKBOX_REQUIRES(mutex_);
   void awaitQuiet() ACKBOX_EXCLUDES(mutex_);
-  /// Whether `close` has nothing left to wait for. It waits for runs until `patience`.
+  /// Whether `close` has nothing more to wait for. It waits for runs until `patience`.
   [[nodiscard]] bool isQuiet(SteadyTime patience) const ACKBOX_REQUIRES(mutex_);
   void freeRows() ACKBOX_EXCLUDES(mutex_);
   void advance(reception::QueueNumber queue, const InboxEnd& end) ACKBOX_REQUIRES(mutex_);
@@ -215,7 +215,7 @@ private:
   const InboundOptions options_;
   const Tracer tracer_;
   const std::shared_ptr<InboundCompletions> completions_;
-  // Null with the user's executor.
+  // Null if the user's executor is used.
   const std::unique_ptr<boost::asio::thread_pool> pool_;
   const boost::asio::any_io_executor executor_;
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
@@ -226,29 +226,29 @@ private:
   Mutex mutex_;
   ConditionVariable changed_;
   reception::InboxMachine machine_ ACKBOX_GUARDED_BY(mutex_);
-  // By pool, as of the last event: a frame waits that no wish is for.
+  // By pool, as of the last event: whether a frame waits that fits no wish.
   std::vector<bool> hasUnwanted_ ACKBOX_GUARDED_BY(mutex_);
   delivery::OpenClock openClock_ ACKBOX_GUARDED_BY(mutex_);
   std::unordered_map<std::uint64_t, Active> active_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t lastRun_ ACKBOX_GUARDED_BY(mutex_) = 0;
-  // The writer's jobs that will come back here.
+  // The number of this runner's jobs with the writer.
   std::size_t jobs_ ACKBOX_GUARDED_BY(mutex_) = 0;
   store::InboxCursor seen_ ACKBOX_GUARDED_BY(mutex_);
-  // As of the last look; below 0: there was none, and the file does not count this handler yet.
+  // As of the last look; below 0: no look yet, and the file does not count this handler yet.
   std::int64_t operatorChanges_ ACKBOX_GUARDED_BY(mutex_) = -1;
   SteadyTime nextPoll_ ACKBOX_GUARDED_BY(mutex_) = {};
-  // When what waits for a consumer is looked through for frames beyond their horizon.
+  // When to check next whether frames that wait for a consumer are beyond their horizon.
   SteadyTime nextAgeCheck_ ACKBOX_GUARDED_BY(mutex_) = {};
-  // At or before the first deadline of all runs: each call to a handler, and each `progress`, sets the latest one.
+  // At or before the first deadline of all runs, because `progress` may postpone the deadline that was the first.
   SteadyTime nextDeadline_ ACKBOX_GUARDED_BY(mutex_) = SteadyTime::max();
   SteadyTime armedFor_ ACKBOX_GUARDED_BY(mutex_) = SteadyTime::max();
   bool pollUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool pollAgain_ ACKBOX_GUARDED_BY(mutex_) = false;
-  // All that was in the inbox at the begin is known. Until then nothing is claimed, as turns would be in the order of
-  // the rows.
+  // All frames that were in the inbox at the beginning are known. Until then nothing is claimed, because turns would be
+  // in the order of the rows.
   bool isCaughtUp_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool claimUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
-  // An operator has changed the inbox since it was last asked which frames have left it.
+  // An operator has changed the inbox since the last check for frames that have left it.
   bool mayHaveGone_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool goneUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool closing_ ACKBOX_GUARDED_BY(mutex_) = false;

@@ -1,4 +1,4 @@
-// The runs of `InboundRunner`: their handlers' code, their ends, and what becomes of their queues.
+// The runs of `InboundRunner`: the calls of handlers, the ends of runs, and the progress of their queues.
 
 #include <algorithm>
 #include <exception>
@@ -11,7 +11,7 @@
 namespace ackbox::manager {
 
 void InboundRunner::callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run) {
-  // Before its deadline runs, which may end it from another thread.
+  // Before the deadline is set, which may end the run from another thread.
   if (tracer_.isOn() && !run->stopRequested) {
     run->span = tracer_.handlingBegan(run->row->frame, true);
     run->isTraced = true;
@@ -26,7 +26,7 @@ void InboundRunner::callHandler(DeferredFrame frame, const std::shared_ptr<Inbox
   } catch (const std::exception& error) {
     what = error.what();
   } catch (...) {
-    // Said above.
+    // `what` has the default text.
   }
   complete(run, [what](InboundTransaction&) -> HandlerResult { throw std::runtime_error(what); }, {});
 }
@@ -101,7 +101,7 @@ void InboundRunner::failLater(const std::shared_ptr<InboxRun>& run, const char* 
   });
 }
 
-// A run that was asked to stop by a shutdown is not at fault for what it left undone.
+// Unfinished work of a run that a shutdown asked to stop is not a failure.
 void InboundRunner::submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects, DeferredDone done) {
   submitEnd(run, std::move(effects), {.interrupted = run->interrupted()}, std::move(done));
 }
@@ -172,8 +172,8 @@ bool InboundRunner::isOld(WallTime acceptedAt, const delivery::Now& present) con
   return openClock_.hasPassed(options_.deferred.retry.horizon, acceptedAt, delivery::kHorizonGrace, present);
 }
 
-// One at a time per session: the next one starts when this one is settled and its handler has let go of it, or has
-// outlived its deadline.
+// One run at a time per session: the next one starts when this one is settled and its handler has dropped it, or has
+// exceeded its deadline.
 void InboundRunner::advanceIfOver(std::uint64_t id) {
   const auto place = active_.find(id);
   Active& active = place->second;

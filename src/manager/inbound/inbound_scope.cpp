@@ -56,7 +56,7 @@ HandlerResult callInScope(store::Store& store, const ScopeContext& context, cons
   }
   const Errc failure = store.transactionLost() ? store.whyTransactionLost(thrown) : Errc::handlerEndedTransaction;
   if (failure != Errc::handlerEndedTransaction) {
-    // The store's, not the handler's.
+    // A failure of the store, not of the handler.
     throw Error(failure, "handling a frame of type " + frame.type);
   }
   if (thrown) {
@@ -84,7 +84,7 @@ HandlerResult handlerFailed(const InboundOptions& options, const InboundFrame& f
       options.onHandlerError(frame, what);
     }
   } catch (...) {
-    // Documented: a listener harms nobody.
+    // Documented: exceptions of a listener are ignored.
   }
   HandlerResult answer = HandlerResult::notNow("the handler failed");
   answer.code = "handler-error";
@@ -98,7 +98,7 @@ FrameResult toFrameResult(HandlerResult answer, std::string_view* leftOut) {
   result.detail = std::move(answer.detail);
   const bool isRefusal = answer.outcome == Outcome::nack || answer.outcome == Outcome::term;
   if (isRefusal && protocol::isReceiversOwn(result.code)) {
-    // The sender would hold its peer, or look for a restored file, for what one handler thinks of one frame.
+    // The sender would hold its peer, or suspect a restored file, because of one handler's answer for one frame.
     result.detail = result.detail.empty() ? result.code : result.code + ": " + result.detail;
     result.code = answer.outcome == Outcome::term ? "rejected" : "not-now";
   }
@@ -125,7 +125,7 @@ void reportLeftOut(Log& log, const InboundFrame& frame, std::string_view leftOut
                          ": mend what makes the result",
                      {{"message", frame.id}, {"source", frame.source}, {"type", frame.type}, {"cause", leftOut}});
   } catch (...) {
-    // Memory is short: the sender learns it all the same.
+    // Memory is short: the sender is still informed.
   }
 }
 

@@ -13,32 +13,32 @@
 
 namespace ackbox::manager {
 
-/// What a handler's call needs of its surroundings. All outlive it.
+/// The surroundings of a handler's call. All of them outlive it.
 struct ScopeContext {
   const OutboxOptions& outbox;
   const InboundOptions& inbound;
-  /// Of what the handler enqueues.
+  /// The tracer of the frames that the handler enqueues.
   const Tracer& enqueues;
 };
 
-/// Calls `effects` in a scope of its own inside the open transaction: what it wrote stays only with an `ack`. What it
-/// throws is `notNow` with code `handler-error`, and reported to `onHandlerError`; the peer does not learn it. `what`,
-/// where it is given, gets the text.
+/// Calls `effects` in its own scope inside the open transaction: its writes are kept only with an `ack`. An exception
+/// gives `notNow` with code `handler-error`, and is reported to `onHandlerError`, but not to the peer. `what`, if
+/// given, gets the exception's text.
 ///
-/// Throws `Error`, and the transaction is lost. With `handlerEndedTransaction` the same call must not be made again;
-/// any other code is the store's failure, such as a full disk, for which SQLite undid the transaction by itself.
+/// If it throws `Error`, the transaction is lost. With `handlerEndedTransaction` the call must not be repeated; any
+/// other code is a failure of the store, such as a full disk, for which SQLite rolled the transaction back.
 [[nodiscard]] HandlerResult callInScope(store::Store& store, const ScopeContext& context, const InboundFrame& frame,
                                         const std::function<HandlerResult(InboundTransaction&)>& effects,
                                         std::string* what = nullptr);
 
-/// A handler threw, or ended without an answer: calls `onHandlerError` and makes the answer that the peer gets.
+/// A handler threw, or ended without an answer: calls `onHandlerError` and returns the answer for the peer.
 [[nodiscard]] HandlerResult handlerFailed(const InboundOptions& options, const InboundFrame& frame, const char* what);
 
-/// The answer as it travels. A `result` that cannot be carried is left out: `detail` says so to the sender, and
-/// `leftOut`, where it is given, gets why.
+/// The answer in its form on the wire. A `result` that cannot be carried is left out: `detail` informs the sender, and
+/// `leftOut`, if given, gets the reason.
 [[nodiscard]] FrameResult toFrameResult(HandlerResult answer, std::string_view* leftOut = nullptr);
 
-/// Says in the log that the frame's result was left out, and why; without a sink once for each type of frame.
+/// Logs that the frame's result was left out, and the reason; without a sink, once for each type of frame.
 void reportLeftOut(Log& log, const InboundFrame& frame, std::string_view leftOut) noexcept;
 
 }  // namespace ackbox::manager

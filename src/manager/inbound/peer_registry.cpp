@@ -14,14 +14,14 @@
 namespace ackbox::manager {
 namespace {
 
-// A request that names no agent is tried with every key, if there are no more than these; with more it must name one.
+// A request that names no agent is tried with every key, up to this number of keys; with more keys it must name one.
 constexpr std::size_t kKeysTriedMax = 32;
-// What that may cost, as every key is computed with over all of the body: 4 of them over 1 MiB.
+// The bound on the bytes that this computes over, because each key needs the whole body: 4 keys over 1 MiB.
 constexpr std::size_t kBytesTriedMax = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t kPeersMax = 10'000;
 
-// Verified with for nobody, so that a name that is unknown takes as long as one that is known. Whether it fits is not
-// asked, so that everybody may know it.
+// The key for unknown names, so that they take as long as known names. Whether it matches is ignored, so the key need
+// not be secret.
 constexpr std::string_view kDecoySecret = "whsec_ZGVjb3kgZGVjb3kgZGVjb3kgZGVjb3kgZGVjb3k=";
 
 constexpr std::string_view kAnonymousAgent = "urn:ackbox:anonymous";
@@ -42,7 +42,7 @@ bool contains(const std::vector<std::string>& list, std::string_view wanted) {
 
 struct PeerRegistry::Peer {
   InboundPeer options;
-  // Null: known by certificate alone.
+  // Null: known only by its certificate.
   std::shared_ptr<protocol::KeyCache> keys;
 };
 
@@ -66,7 +66,7 @@ PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self,
         refuse(index, "agents", "'" + agent + "' is empty or somebody's already");
       }
     }
-    // The key signs in both directions: what this agent has sent could be sent back to it, and pass for the peer's.
+    // The key signs in both directions: a request of this agent could be sent back to it, and pass as the peer's.
     if (peer->options.secrets && contains(peer->options.agents, self)) {
       refuse(index, "agents", "'" + std::string(self) + "' is this agent itself; give each agent a URI of its own");
     }
@@ -104,8 +104,8 @@ const PeerRegistry::Peer* PeerRegistry::byCertificate(const InboundRequest& requ
   return nullptr;
 }
 
-// The claim is not signed and need not be: it only chooses the keys, and the frames' source is held against their
-// owner.
+// The claim is not signed and need not be: it only selects the keys, and the frames' source is checked against the
+// owner of the key.
 std::vector<const PeerRegistry::Peer*> PeerRegistry::candidates(const InboundRequest& request) const {
   std::vector<const Peer*> found;
   if (!request.claimedAgent.empty()) {
@@ -128,11 +128,10 @@ std::vector<const PeerRegistry::Peer*> PeerRegistry::candidates(const InboundReq
   return found;
 }
 
-// Computed where the request was read, also over a long body: an HMAC takes 0.5 ms for 1 MiB with the processor's SHA
-// instructions and 2 ms without, for each key of the peer (one or two, 16 at most), which is less than it takes to read
-// the body. A connection has one request at a time, a peer without a right signature is cut off after ten answers, and
-// all requests together hold `requestBytesMax`. So a thread of its own for long
-// bodies was not built.
+// Runs on the thread that read the request, even for a long body: an HMAC takes 0.5 ms for 1 MiB with the processor's
+// SHA instructions and 2 ms without, for each key of the peer (one or two, 16 at most), which is less than reading the
+// body takes. A connection has one request at a time, a peer without a valid signature is disconnected after ten
+// answers, and all requests together stay within `requestBytesMax`. So there is no separate thread for long bodies.
 std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequest& request,
                                                                InboundRefusal& refusal) const {
   if (const Peer* const peer = byCertificate(request)) {
@@ -141,7 +140,7 @@ std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequ
   if (allowAnonymous_ && (request.webhookSignature.empty() || peers_.empty())) {
     return Sender{};
   }
-  // What was signed as an answer is not a request.
+  // A message that was signed as an answer is not a request.
   if (request.webhookId.starts_with(protocol::kAnswerIdPrefix)) {
     refusal = refusalOf(request, true, protocol::SignatureVerdict::malformed);
     return std::nullopt;
@@ -149,7 +148,7 @@ std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequ
   const protocol::SignatureHeaders headers{request.webhookId, request.webhookTimestamp, request.webhookSignature};
   const WallTime now = clock_->wallNow();
   const std::vector<const Peer*> known = candidates(request);
-  // What is wrong besides the key is the same with every key.
+  // Any problem other than a wrong key is the same for every key.
   protocol::SignatureVerdict verdict = protocol::SignatureVerdict::missing;
   for (const Peer* const peer : known) {
     std::shared_ptr<const protocol::KeyRing> keys = peer->keys->current();
@@ -233,13 +232,13 @@ PeerRegistry::Verdict PeerRegistry::authorise(const Sender& sender, protocol::De
     }
     const InboundPeer& rights = sender.peer->options;
     const bool isAck = frame.type == protocol::kAckEventType;
-    // Also of a frame that is refused alone: the answer is signed, and its refusal would count against the request that
-    // was sent back to this agent.
+    // Also for a frame that is refused alone: if a request of this agent is sent back to it, the signed refusal could
+    // pass as the answer to that request.
     const bool isOwn = contains(rights.agents, frame.source) || (member.refusal && frame.source.empty());
     if (!isOwn || (!member.refusal && !(isAck ? rights.mayAck : rights.maySend))) {
       return Verdict::forbidden;
     }
-    // One without a session is in the list as an empty name.
+    // The list has an empty name for frames without a session.
     if (!member.refusal && !isAck && !rights.sessions.empty() && !contains(rights.sessions, frame.session)) {
       FrameResult refusal;
       refusal.outcome = Outcome::term;

@@ -16,8 +16,8 @@
 
 namespace ackbox::manager {
 
-/// The peers that may send to this agent: finds out which one sent a request before a byte of its body is decoded, and
-/// then whether that peer may do what the request asks for.
+/// The peers that may send to this agent: determines the sender of a request before a byte of its body is decoded, and
+/// then whether that peer is allowed to make the request.
 ///
 /// Thread-safety: all members may be called from any thread.
 class PeerRegistry {
@@ -28,40 +28,40 @@ public:
 
   struct Peer;
 
-  /// A known peer, or an anonymous sender where that is allowed.
+  /// A known peer, or an anonymous sender if that is allowed.
   struct Sender {
     /// Null: anonymous.
     const Peer* peer = nullptr;
-    /// What answers are signed with. Null: they are not.
+    /// The keys that sign answers. Null: answers are not signed.
     std::shared_ptr<const protocol::KeyRing> keys;
-    /// It is known by the connection, which all of the request came on: also what no signature covers is its own.
+    /// The peer is known by the connection of the request: parts that no signature covers are from this peer, too.
     bool byConnection = false;
   };
 
-  /// Nothing when the request proves no identity that it needs: `refusal` says why.
+  /// Nothing if the request does not prove a required identity: `refusal` has the reason.
   [[nodiscard]] std::optional<Sender> authenticate(const InboundRequest& request, InboundRefusal& refusal) const;
 
-  /// Whether a request with these headers could be authenticated, whatever its body is. Says the same of names that are
-  /// known and of those that are not.
+  /// Whether a request with these headers could be authenticated with a suitable body. The result is the same for known
+  /// and unknown names.
   [[nodiscard]] bool mayProve(const InboundRequest& head) const;
 
-  /// Gives frames in a form that names no source the name of their sender: the peer's first. A peer that is known by
-  /// the connection may choose another of its own in `outbox-agent`; a header of a signed request could be changed, and
-  /// the frame take effect again under the other name. For an anonymous one what it says, or `urn:ackbox:anonymous`.
+  /// Sets the source of frames in a form without one to their sender: the peer's first URI. A peer that is known by the
+  /// connection may choose another of its URIs in `outbox-agent`; in a signed request this header could be changed, and
+  /// the frame would take effect twice. For an anonymous sender, the name that it claims, or `urn:ackbox:anonymous`.
   static void attribute(const Sender& sender, const InboundRequest& request, protocol::DecodedRequest& decoded);
 
-  /// A proven sender's first agent URI; of any other what it claims, if that is plain text.
+  /// A proven sender's first agent URI; for any other sender the name that it claims, if that is plain text.
   [[nodiscard]] static std::string nameOf(const Sender& sender, const InboundRequest& request);
 
-  /// What a peer may do with the frames of a request.
+  /// Whether a peer may send the frames of a request.
   enum class Verdict : std::uint8_t {
     allowed,
     /// An anonymous sender claims to be a peer that has keys.
     unauthenticated,
-    /// A peer claims another's name, or a right that it has not.
+    /// A peer claims another peer's name, or a right that it does not have.
     forbidden,
   };
-  /// Also refuses single frames, in sessions that are not the peer's; adds their number to `refusedFrames`.
+  /// Also refuses single frames in sessions that the peer may not use, and adds their number to `refusedFrames`.
   [[nodiscard]] Verdict authorise(const Sender& sender, protocol::DecodedRequest& request,
                                   std::size_t& refusedFrames) const;
 
@@ -80,7 +80,7 @@ private:
   std::map<std::string, const Peer*, std::less<>> byAgent_;
 };
 
-/// The refusal for the operator: what is wrong, and what to do.
+/// The text of the refusal for the operator: the cause, and the remedy.
 [[nodiscard]] std::string sentenceOf(const InboundRefusal& refusal);
 
 }  // namespace ackbox::manager

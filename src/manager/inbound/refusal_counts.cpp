@@ -15,12 +15,12 @@ constexpr std::chrono::seconds kBetweenWrites{1};
 
 }  // namespace
 
-/// An alarm and the one thread that it runs on: a manager has no other that waits, unless it delivers.
+/// An alarm and its thread: a manager that does not deliver has no other waiting thread.
 class RefusalCounts::Timer {
 public:
   Timer(Clock& clock, std::function<void()> wake, OnException onException)
       : thread_(std::move(onException)), alarm_(clock.makeAlarm(thread_.executor())), wake_(std::move(wake)) {}
-  // The alarm is the thread's as long as that runs.
+  // The alarm belongs to the thread as long as the thread runs.
   ~Timer() { thread_.end(); }
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
@@ -65,7 +65,7 @@ void RefusalCounts::arm() {
     timer_->set(mayWriteAt_);
     isArmed_ = true;
   } catch (const std::exception&) {
-    // There is no memory, or no thread: the next refusals write these as well.
+    // There is no memory, or no thread: these are written with the next refusals.
   }
 }
 
@@ -81,7 +81,7 @@ void RefusalCounts::wake() {
   write(due);
 }
 
-// On the timer's thread: what is left is written with the next refusals, which may set the timer again.
+// On the timer's thread: the remaining counts are written with the next refusals, which may set the timer again.
 void RefusalCounts::failed(const std::string& what) {
   {
     const MutexLock lock(mutex_);
@@ -139,7 +139,7 @@ void RefusalCounts::written(const Values& values, bool isStored) {
   }
 }
 
-// Without the lock: where the writer has no thread of its own, the job runs in here.
+// Without the lock: if the writer has no thread of its own, the job runs in this call.
 void RefusalCounts::write(const Values& taken) {
   if (taken.unauthenticated == 0 && taken.forbidden == 0) {
     return;

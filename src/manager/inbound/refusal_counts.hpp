@@ -11,9 +11,9 @@
 
 namespace ackbox::manager {
 
-/// How many requests and frames were refused on account of their sender. Kept in memory and written at most once a
-/// second, because a flood of them must not become a flood of commits; the last of them a second later by a timer, so
-/// that another process finds them all in the file.
+/// Counts the requests and frames that were refused because of their sender. The counts are kept in memory and written
+/// at most once a second, so that a flood of refusals does not cause a flood of commits. A timer writes the last ones a
+/// second later, so that another process finds all of them in the file.
 ///
 /// Thread-safety: all members may be called from any thread.
 class RefusalCounts : public std::enable_shared_from_this<RefusalCounts> {
@@ -23,22 +23,22 @@ public:
     std::uint64_t forbidden = 0;
   };
 
-  /// Without `hasTimer` the last second's are written with the next ones, or by `flush`. What is thrown on the timer's
-  /// thread is passed to `onException`, and the next refusals go on.
-  /// Lifetime: `writer` outlives every call of `add` and `flush`, `close`, and the jobs of its own.
+  /// Without `hasTimer`, the refusals of the last second are written with the next ones, or by `flush`. An exception on
+  /// the timer's thread is passed to `onException`, and later refusals are still counted. Lifetime: `writer` outlives
+  /// every call of `add` and `flush`, `close`, and the jobs of its own.
   RefusalCounts(store::Writer& writer, std::shared_ptr<Clock> clock, bool hasTimer, OnException onException);
-  /// `close` came before.
+  /// Precondition: `close` was called.
   ~RefusalCounts();
   RefusalCounts(const RefusalCounts&) = delete;
   RefusalCounts& operator=(const RefusalCounts&) = delete;
 
   void add(const Values& values);
-  /// Writes what is left, later.
+  /// Writes the remaining counts, asynchronously.
   void flush();
-  /// The timer ends: waits for it. Idempotent.
+  /// Ends the timer and waits for its end. Idempotent.
   void close() noexcept;
-  /// What is not written yet. Asked for before the file: then what is being written at this very moment may count
-  /// twice, and never not at all.
+  /// The counts that are not written yet. Read before the file's counts, so that counts being written at that moment
+  /// may count twice, but are never missed.
   [[nodiscard]] Values unwritten() const;
 
 private:
@@ -60,7 +60,7 @@ private:
   Values left_ ACKBOX_GUARDED_BY(mutex_);
   Values underWay_ ACKBOX_GUARDED_BY(mutex_);
   SteadyTime mayWriteAt_ ACKBOX_GUARDED_BY(mutex_);
-  // Null until there is something to wait for.
+  // Null until it is first needed.
   std::unique_ptr<Timer> timer_ ACKBOX_GUARDED_BY(mutex_);
   bool isArmed_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool isClosed_ ACKBOX_GUARDED_BY(mutex_) = false;

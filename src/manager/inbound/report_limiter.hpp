@@ -10,8 +10,8 @@
 
 namespace ackbox::manager {
 
-/// Lets one report a minute pass for each `Key`, of which it remembers a bounded number: what a stranger causes must
-/// not become a flood of reports.
+/// Lets one report a minute pass for each `Key`, and remembers a bounded number of keys, so that an unknown sender
+/// cannot cause a flood of reports.
 ///
 /// Thread-safety: all members may be called from any thread.
 template <typename Key>

@@ -8,7 +8,7 @@
 namespace ackbox::manager {
 namespace {
 
-// Of the same absence, as a peer says it in two answers: they were under way for different times.
+// The tolerance for the start of one absence in two answers of a peer, which were under way for different times.
 constexpr std::chrono::seconds kApart{5};
 
 std::string at(WallTime time) {
@@ -184,7 +184,7 @@ void EventLog::healthChanged(const HealthEvent& event) {
   if (!event.raised) {
     log_.write(LogLevel::info, "well-again", event.sentence, fields);
   } else if (event.check == HealthCheck::process) {
-    // Nothing moves, or may not for long: the file was replaced, the disk is full, something threw.
+    // Delivery has stopped, or may stop soon: the file was replaced, the disk is full, or code threw.
     log_.writeUnasked(LogLevel::error, "unwell", event.sentence, event.sentence, fields);
   } else {
     log_.write(LogLevel::warning, "unwell", event.sentence, fields);

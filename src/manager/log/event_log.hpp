@@ -12,7 +12,7 @@
 
 namespace ackbox::manager {
 
-/// Writes an outbox's events into its log: the operator reads what the program is called with.
+/// Writes an outbox's events to its log, so that the operator sees the same events as the program's callbacks.
 ///
 /// Lifetime: ends before the log and the hub.
 class EventLog {
@@ -21,19 +21,19 @@ public:
 
 private:
   void peerChanged(const PeerEvent& event);
-  /// Whether it was paused until this event.
+  /// Whether the peer was paused until this event.
   bool wasPaused(const PeerEvent& event) ACKBOX_EXCLUDES(mutex_);
   void peerHolds(const SentEvent& event);
-  /// Whether it was not in the log yet that the peer has no application.
+  /// Whether this absence of the peer's application is not yet in the log.
   bool isNewAbsence(const std::string& peer, WallTime since) ACKBOX_EXCLUDES(mutex_);
   void peerWentBack(const PeerResetEvent& event);
   void healthChanged(const HealthEvent& event);
 
   Log& log_;
   Mutex mutex_;
-  // Let go on by hand, they are `up` as far as is known, but nobody has answered.
+  // The paused peers: after a resume, a peer counts as `up` although it has not answered yet.
   std::set<std::string> paused_ ACKBOX_GUARDED_BY(mutex_);
-  // The latest time, by peer, since which it has had no application for what it was sent.
+  // By peer: the latest start of an absence of its application.
   std::map<std::string, WallTime> absences_ ACKBOX_GUARDED_BY(mutex_);
   std::vector<Subscription> subscriptions_;
 };

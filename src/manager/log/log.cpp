@@ -27,7 +27,7 @@ Log::~Log() {
       record.leftOut = window.leftOut;
       sink_(record);
     } catch (...) {
-      // Documented at LogSink.
+      // Documented at `LogSink`: exceptions are dropped.
     }
   }
 }
@@ -56,7 +56,7 @@ bool Log::admit(LogLevel level, std::string_view event, std::uint64_t& leftOut) 
   return true;
 }
 
-// What cannot be said for want of memory is not said: the log harms nothing that it reports on.
+// A record for which memory is short is dropped: the log does not disturb its callers.
 void Log::write(LogLevel level, std::string_view event, std::string_view text, Fields fields) noexcept {
   if (!takes(level)) {
     return;

@@ -1,4 +1,4 @@
-// How log records are written: as key=value, and as JSON.
+// The formats of log records: key=value, and JSON.
 
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ void appendValue(std::string& out, std::string_view value) {
   if (isBare(value)) {
     out += value;
   } else {
-    // JSON's quoting keeps line breaks and what is not UTF-8 out of a line.
+    // JSON's quoting keeps line breaks and invalid UTF-8 out of the line.
     std::string quoted;
     json::appendString(quoted, value);
     out += visible(quoted, Escapes::json);

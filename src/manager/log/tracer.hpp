@@ -16,8 +16,7 @@
 
 namespace ackbox::manager {
 
-/// Calls a program's trace hooks, which may be none: then nothing of the rest is called. What they throw goes to the
-/// log and no further.
+/// Calls a program's trace hooks, if there are any. Their exceptions go to the log and no further.
 ///
 /// Thread-safety: all members may be called from any thread.
 /// Lifetime: the log outlives it.

@@ -68,7 +68,7 @@ std::vector<ClaimLedger::Number> ClaimLedger::claimedUntil(SteadyTime until) con
       numbers.push_back(number);
     }
   }
-  // Claims are numbered in their order.
+  // Claims are numbered in order.
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }

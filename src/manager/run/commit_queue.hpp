@@ -9,25 +9,25 @@
 
 namespace ackbox::manager {
 
-/// What one commit shows a run: rows that appeared, and whether other processes share the file.
+/// The new rows of one commit, and whether other processes share the file.
 struct NewCommit {
   store::NewRows rows;
   bool isShared = false;
 };
 
-/// What commits show a run and it has not taken in yet, in the order of the commits, whichever threads committed. The
-/// caller of `add` wakes the run, so that this queue is not locked while it wakes up.
+/// The new rows that a run has not taken yet, in the order of the commits, whichever threads committed. The caller of
+/// `add` wakes the run, so that this queue is not locked while the run wakes up.
 ///
 /// Thread-safety: `add` by one thread at a time; `take` and `clear` by any.
 class CommitQueue {
 public:
   enum class WhenEmpty : std::uint8_t { keep, leaveOut };
 
-  /// Adds what `read()` returns. True if the caller is to wake the run: no other caller was since the run last took
-  /// all. What `read` throws leaves the queue as it was.
+  /// Adds the result of `read()`. Returns true if the caller must wake the run, as the first one since the run last
+  /// took all. If `read` throws, the queue does not change.
   template <typename Read>
   bool add(WhenEmpty whenEmpty, Read&& read) {
-    // Memory first, as what is read is not given again.
+    // Allocates first, because the rows cannot be read again.
     std::list<NewCommit> added(1);
     added.front() = read();
     if (whenEmpty == WhenEmpty::leaveOut && added.front().rows.empty()) {

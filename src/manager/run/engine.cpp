@@ -64,7 +64,7 @@ void Engine::begin(Ended ended) {
   });
 }
 
-// On the manager's own thread only: another executor may be one that waits for no descriptors.
+// On the manager's own thread only: another executor may not wait for descriptors.
 void Engine::openWakeup() {
   if (thread_ != RunThread::own) {
     return;
@@ -79,7 +79,7 @@ void Engine::openWakeup() {
   }
 }
 
-// On the manager's own thread only: elsewhere, time and threads are the caller's.
+// On the manager's own thread only: elsewhere, the caller controls time and threads.
 void Engine::watchNeighbours() {
   if (thread_ != RunThread::own || !run_.isContinuous()) {
     return;
@@ -124,7 +124,7 @@ void Engine::lookForCommits() {
 void Engine::settledOutside(std::shared_ptr<Core> core, delivery::SessionKey session, delivery::MessageKey key,
                             std::function<void(EventHub&)> emit) {
   post([this, hub = std::move(core), session, key, call = std::move(emit)] {
-    // Its row first, if that was committed earlier.
+    // Takes the message's row first, if it was committed earlier.
     takeCommits();
     call(hub->events());
     run_.settledOutside(session, key);
@@ -153,7 +153,7 @@ void Engine::takeCommits() {
   });
 }
 
-// The sessions' policies and peers are known before the run sees their first rows.
+// Sets the sessions' policies and peers before the run sees their first rows.
 std::vector<delivery::CommittedRows> Engine::rowsOf(std::list<NewCommit>& commits) {
   std::vector<delivery::CommittedRows> made;
   made.reserve(commits.size());
@@ -184,13 +184,13 @@ void Engine::watchOrders(const delivery::HoldSnapshot& holds) {
     }
   }
   for (PeerEvent& event : events) {
-    // Subscribers may do anything, so they are called when the rows are taken in. The run may have ended by then.
+    // Subscribers may do anything, so they are called after the rows were taken. The run may have ended by then.
     post([core = core_, changed = std::move(event)] { core->events().peer.emit(changed); });
   }
 }
 
 void Engine::answered(delivery::RequestId request, const SendReport& report) {
-  // A second answer finds nothing.
+  // A second answer has no effect.
   const auto known = requests_.extract(request);
   if (known.empty()) {
     return;
@@ -304,13 +304,13 @@ void Engine::breakOff(const std::exception_ptr& thrown) noexcept {
     try {
       core_->reportProcess(true, "a delivery run ends, because something threw in it: " + whatOf(thrown));
     } catch (...) {
-      // There is not even the memory to report it.
+      // There is no memory for the report.
     }
   }
   if (isEnd) {
     finish();
   } else if (const std::shared_ptr<StepJob> step = std::exchange(committed_, nullptr)) {
-    // What threw came after the commit, and the events of that are still to be emitted.
+    // The exception came after the commit, so the step's events must still be emitted.
     stepDone(step);
   }
 }
@@ -320,7 +320,7 @@ DrainReport Engine::drained() const {
   return {counts.claimed, counts.acked, counts.deferred, counts.retried, counts.failed, counts.released};
 }
 
-// Once.
+// Only the first call has an effect.
 void Engine::finish() noexcept {
   if (!core_) {
     return;
@@ -342,7 +342,7 @@ void Engine::finish() noexcept {
   const delivery::RunReport& report = run_.report();
   const StopReport done{report.abandonedRequests, report.whileStopping.released, report.whileStopping.settled()};
   try {
-    // The core may end with its last reference, and must not end inside one of its own callers here.
+    // This may be the last reference to the core, which must not be destroyed inside a call from itself.
     boost::asio::post(strand_, [self = shared_from_this(), core, done] { self->ended_(done, self->failure()); });
   } catch (...) {
     ended_(done, failure());

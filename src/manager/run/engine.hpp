@@ -1,7 +1,7 @@
 #pragma once
 
-// A run's performer in families: engine.cpp (its events, and one function per action), stepping.cpp (its transactions:
-// discovery, polls, steps).
+// Performs a run's actions. Its members by file: engine.cpp (events, and one function per action), stepping.cpp
+// (transactions: discovery, polls, steps).
 
 #include <array>
 #include <boost/asio/any_io_executor.hpp>
@@ -35,13 +35,13 @@ namespace ackbox::manager {
 
 struct StepJob;
 
-/// Does what a `delivery::Run` says, one function per action, and reports to it what came of it.
+/// Performs the actions of a `delivery::Run`, one function per action, and reports their results to it.
 ///
 /// Thread-safety: public members may be called from any thread; everything else runs on the strand.
 /// Lifetime: keeps itself alive while work is under way.
 class Engine : public std::enable_shared_from_this<Engine> {
 public:
-  /// The report, and why the run ended early, if it did.
+  /// The report, and the error if the run ended early.
   using Ended = std::function<void(const StopReport&, const std::error_code&)>;
 
   /// `strand` runs one thing at a time.
@@ -50,39 +50,39 @@ public:
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Begins; `ended` is called once, on the strand, when the last of the run's work has been committed. Like the three
-  /// members below it is called by the core, with the lock on the run's end held where the executor is the caller's.
+  /// Begins; `ended` is called once, on the strand, when the last of the run's work has been committed. The core calls
+  /// it, and the three members below, with the lock on the run's end held if the executor is the caller's.
   void begin(Ended ended);
   void stop();
 
-  /// In the thread that has committed, before the next commit: queues what `read()` returns, unless it is empty. True
-  /// if the run is to be woken.
+  /// Called in the thread that has committed, before the next commit: queues the result of `read()`, unless it is
+  /// empty. Returns true if the run must be woken.
   template <typename Read>
   bool onCommit(Read&& read) {
     return commits_.add(CommitQueue::WhenEmpty::leaveOut, std::forward<Read>(read));
   }
-  /// The run takes in what is queued.
+  /// The run takes the queued rows.
   void wake();
   /// A message was settled by its id: `emit` informs subscribers.
   void settledOutside(std::shared_ptr<Core> core, delivery::SessionKey session, delivery::MessageKey key,
                       std::function<void(EventHub&)> emit);
   /// The peer asks for a deferred message again.
   void recalledOutside(delivery::SessionKey session, delivery::MessageKey key);
-  /// Look for foreign commits now.
+  /// Looks for other processes' commits now.
   void lookForCommits();
 
-  /// With the lock on the run's end held alone: answers find the run no more.
+  /// With the lock on the run's end held exclusively: answers no longer find the run.
   void shut() noexcept { link_->engine.reset(); }
 
-  /// On the strand: something threw that the run may depend on. It ends as soon as the store has nothing of it.
+  /// On the strand: an exception may affect the run, which ends as soon as none of its transactions is with the store.
   void breakOff(const std::exception_ptr& thrown) noexcept;
 
-  /// After the end: what a run that ended by itself did.
+  /// After the end: the totals of a run that ended by itself.
   [[nodiscard]] DrainReport drained() const;
-  /// After the end: why it ended early, if it did.
+  /// After the end: the error, if the run ended early.
   [[nodiscard]] const std::error_code& failure() const noexcept { return run_.failure(); }
   [[nodiscard]] const boost::asio::any_io_executor& strand() const noexcept { return strand_; }
-  /// Whether waiting for the run's end in this thread could be waiting for itself, unless it is the manager's own.
+  /// Whether the run may need this thread, which must then not wait for its end; excludes the manager's own thread.
   [[nodiscard]] bool needsThisThread() const noexcept {
     return thread_ != RunThread::own || senders_.runInThisThread();
   }
@@ -94,23 +94,23 @@ private:
     bool isSent = false;
     std::vector<store::ClaimedMessage> messages;
     std::uint64_t epoch = 0;
-    // What the sender was given.
+    // The messages that the sender was given.
     std::vector<delivery::MessageKey> keys;
-    // What the trace hooks know it by.
+    // The request's span in the trace hooks.
     Tracer::Span span;
   };
 
-  // What a poll has seen.
+  // The findings of a poll.
   struct Poll {
     store::Vitals vitals;
-    // Pages to be given back.
+    // The file has free pages to release.
     bool isUntidy = false;
   };
 
-  // Calls `event(now, actions)` and does the actions. What is thrown ends the run.
+  // Calls `event(now, actions)` and performs the actions. An exception ends the run.
   template <typename Event>
   void on(Event&& event) noexcept;
-  // Calls `work`. What it throws ends the run.
+  // Calls `work`. An exception ends the run.
   template <typename Work>
   void guarded(Work&& work) noexcept;
   // The same on the strand, later.
@@ -148,9 +148,9 @@ private:
   void followUp();
   [[nodiscard]] SendRequest requestOf(delivery::Actions::Send& send);
   [[nodiscard]] delivery::StepCounts emit(StepJob& step);
-  /// Empty for one that this process was not given.
+  /// Empty for a peer without a configuration in this process.
   [[nodiscard]] std::string peerName(delivery::PeerKey peer) const;
-  /// People have paused peers, or let them go on.
+  /// Operators have paused or resumed peers.
   void watchOrders(const delivery::HoldSnapshot& holds);
   void watch(const store::Vitals& vitals, std::span<const delivery::PeerRecord> peers = {});
   void finish() noexcept;
@@ -162,23 +162,23 @@ private:
   Senders senders_;
   const std::shared_ptr<RunLink<Engine>> link_ = std::make_shared<RunLink<Engine>>();
   CommitQueue commits_;
-  // Null: the run is woken by a post. Constant after `begin`.
+  // Null: a post wakes the run. Constant after `begin`.
   std::shared_ptr<Wakeup> wakeup_;
 
-  // Owned by the strand. The core lives at least as long as the run; `finish` lets go of it.
+  // Owned by the strand. The core lives at least as long as the run; `finish` drops it.
   std::shared_ptr<Core> core_;
   PolicyLookup policies_;
   delivery::Run run_;
   HealthWatch health_;
   std::array<std::unique_ptr<Alarm>, delivery::kRunTimers> alarms_;
-  // Signs of others' commits and deaths; null: both are found by polls alone.
+  // Signs of other processes' commits and deaths; null: only polls find them.
   std::shared_ptr<FileWatch> watch_;
   std::shared_ptr<FileWatch> called_;
   Ended ended_;
   std::unordered_map<delivery::PeerKey, store::PeerRow> peers_;
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> sessionPeers_;
   std::unordered_map<delivery::RequestId, Request> requests_;
-  // Committed in this thread, not yet followed up.
+  // A step that was committed in this thread and is not followed up yet.
   std::shared_ptr<StepJob> committed_;
   bool isFollowingUp_ = false;
 };

@@ -35,7 +35,7 @@ void FileWatch::arm() {
   if (stopped_ || std::exchange(armed_, true)) {
     return;
   }
-  // What was read is not looked at: whatever it was is asked of the store.
+  // The events are not evaluated: the store is asked in any case.
   events_.async_read_some(boost::asio::buffer(buffer_),
                           [self = shared_from_this()](const boost::system::error_code& failed, std::size_t) {
                             self->armed_ = false;

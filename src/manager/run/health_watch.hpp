@@ -9,7 +9,7 @@
 
 namespace ackbox::manager {
 
-/// Compares what the run sees with the thresholds and says when one is crossed, either way. Pure: time is passed in.
+/// Compares the run's measurements with the thresholds and reports crossings, either way. Pure: time is passed in.
 ///
 /// Thread-safety: none.
 class HealthWatch {
@@ -18,16 +18,16 @@ public:
 
   explicit HealthWatch(const HealthThresholds& thresholds) : thresholds_(thresholds) {}
 
-  /// Whether any check is on: else nothing need be fed.
+  /// Whether any check is on: if not, no calls are needed.
   [[nodiscard]] bool on() const noexcept;
 
-  /// Counts, as of a commit; and the age of the oldest where the commit has looked for it.
+  /// The counts at a commit, and the age of the oldest message if the commit has looked for it.
   void look(const store::Vitals& vitals, WallTime now, Events& events);
-  /// What the run found out about a peer.
+  /// The run's finding about a peer.
   void peerChanged(const std::string& peer, bool down, WallTime since, WallTime now, Events& events);
 
 private:
-  // Adds an event when `value` crosses `threshold`; `raised` remembers on which side it is.
+  // Adds an event when `value` crosses `threshold`; `raised` stores the current side.
   static void cross(HealthEvent event, bool& raised, Events& events);
   void lookAtPeers(WallTime now, Events& events);
 

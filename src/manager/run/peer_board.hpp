@@ -9,7 +9,7 @@
 
 namespace ackbox::manager {
 
-/// What a run knows of its peers, for readers on other threads: the run writes, everybody reads.
+/// A run's view of its peers, for readers on other threads: only the run writes.
 ///
 /// Thread-safety: all members may be called from any thread.
 class PeerBoard {
@@ -17,7 +17,7 @@ public:
   struct Gauges {
     std::uint32_t requestsInFlight = 0;
     std::uint64_t readySessions = 0;
-    /// Of the calendar; the epoch when nothing limits it.
+    /// In calendar time; the epoch if nothing limits the peer.
     WallTime pausedUntil{};
   };
 

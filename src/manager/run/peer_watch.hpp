@@ -10,17 +10,17 @@
 
 namespace ackbox::manager {
 
-/// Says when a peer's state changes, or the cause of it. Remembers over the runs of a manager, so that a new run does
-/// not say again what has not changed.
+/// Reports changes of a peer's state, or of its cause. Its memory lasts over the runs of a manager, so that a new run
+/// does not repeat an unchanged state.
 ///
 /// Thread-safety: all members may be called from any thread.
 class PeerWatch {
 public:
   using Events = std::vector<PeerEvent>;
 
-  /// A commit has recorded this of the peer.
+  /// A commit has recorded this health of the peer.
   void recorded(const std::string& peer, const delivery::PeerRecord& record, Events& events) ACKBOX_EXCLUDES(mutex_);
-  /// People have paused it, or let it go on.
+  /// An operator has paused or resumed the peer.
   void ordered(const std::string& peer, bool isPaused, Events& events) ACKBOX_EXCLUDES(mutex_);
 
 private:

@@ -10,8 +10,8 @@
 
 namespace ackbox::manager {
 
-/// Between a machine, which knows keys, and the user's policies, which know names: gives the machine the policies of
-/// its sessions, and calls the user's failure function with names. Keeps names only where there is such a function.
+/// Connects a machine, which knows keys, with the user's policies, which know names: gives the machine the policies of
+/// its sessions, and calls the user's failure function with names. Keeps names only if there is such a function.
 ///
 /// Thread-safety: none; belongs to the machine's strand.
 class PolicyLookup {
@@ -23,11 +23,11 @@ public:
 
   [[nodiscard]] delivery::MachineOptions machineOptions();
 
-  /// Before the sessions of the peer.
+  /// Called before the sessions of the peer are introduced.
   void addPeer(delivery::PeerKey peer, std::string_view name);
   /// Fills in the sessions' policies.
   void introduce(std::span<delivery::SessionInfo> sessions);
-  /// The message goes out; `settled` when the machine has taken in its answer.
+  /// The message is being sent; `settled` is called when the machine has processed the answer.
   void sending(delivery::MessageKey key, const OutboundFrame& frame);
   void settled(delivery::MessageKey key);
 

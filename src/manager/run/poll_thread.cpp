@@ -30,7 +30,7 @@ void PollThread::wait() {
   alarm_->set(clock_.steadyNow() + interval_, [this] {
     armed_ = false;
     bool goesOn = true;
-    // What could not be done now, for want of memory or of the disk, is tried at the next turn.
+    // Work that fails now, because of memory or the disk, is tried again at the next turn.
     reportingThrown(onException_, [&] { goesOn = work_(); });
     if (goesOn) {
       wait();

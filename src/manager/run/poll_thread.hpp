@@ -10,8 +10,8 @@
 
 namespace ackbox::manager {
 
-/// Calls `work` at an interval, on a thread of its own, for as long as it returns true and again whenever it is armed.
-/// What it throws is passed to `onException`, and the next turn tries again.
+/// Calls `work` at an interval, on a thread of its own, as long as `work` returns true, and again whenever it is armed.
+/// An exception is passed to `onException`, and the next turn tries again.
 ///
 /// Thread-safety: `arm` may be called from any thread.
 class PollThread {

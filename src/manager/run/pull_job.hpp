@@ -13,7 +13,7 @@
 
 namespace ackbox::manager {
 
-/// One transaction of a puller, and right after its commit, in the same thread, the look for new rows.
+/// One transaction of a puller, followed in the same thread by the look for new rows, right after the commit.
 class PullJob final : public CallerJob {
 public:
   PullJob(Core& core, StepJob& step, bool looks, bool restarts)
@@ -47,7 +47,7 @@ public:
     letGo();
   }
 
-  /// Throws if nothing could be committed.
+  /// Throws if the transaction could not be committed.
   void carryOut() {
     commit(core_.writer());
     if (failure_) {
@@ -63,7 +63,7 @@ public:
   std::uint64_t deadOwners = 0;
 
 private:
-  // What was committed stands; the rows are shown the next time.
+  // The commit stands; the rows are shown the next time.
   void unread(Errc why) {
     newRows = {};
     newRows.more = true;

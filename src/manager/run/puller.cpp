@@ -12,9 +12,9 @@
 namespace ackbox::manager {
 namespace {
 
-// As many as anyone can deliver before the next claim; a bound on one transaction.
+// More than a caller delivers before its next claim; bounds one transaction.
 constexpr std::size_t kClaimsMax = 10'000;
-// Outstanding claims are the caller's business, not the peer's.
+// The peer's limit does not apply: the caller decides how many claims are outstanding.
 constexpr std::uint32_t kRequestsMax = 1U << 30U;
 
 SendReport reportOf(const FrameResult& result) {
@@ -66,13 +66,13 @@ std::vector<Claim> Puller::claim(std::size_t limit) {
         if (!look && pending_.claims() == 0) {
           break;
         }
-        // The rest of a large backlog is read when what is known of it does not suffice.
+        // The rest of a large backlog is read only if the known rows do not suffice.
         const bool suffices = moreUnread_ && pending_.claims() >= wanted - taken.size();
         look = commit(suffices ? Look::no : Look::yes, taken);
       }
       commitDecided();
     } catch (const Error&) {
-      // What was claimed is the caller's already; the next call meets the error again.
+      // The claimed messages already belong to the caller; the next call gets the error again.
       if (taken.empty()) {
         throw;
       }
@@ -93,7 +93,7 @@ std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
         throw Error(Errc::invalidTransition, "a claim stands twice in one call");
       }
     }
-    // Each of them is a request's whole answer, which makes room for itself alone.
+    // Each result is the answer to its own request, which reserves room only for itself.
     pending_.reserve(results.size());
     for (std::size_t index = 0; index < results.size(); ++index) {
       if (standings[index] == ClaimLedger::Standing::outstanding) {
@@ -135,7 +135,7 @@ RecoverReport Puller::recoverStuck(std::chrono::milliseconds threshold) {
     mutex_.assertHeld();
     RecoverReport report;
     if (!machine_) {
-      // A run may be under way, and is the one that looks for rows.
+      // A run may be under way, and it looks for rows itself.
       report.deadOwners = commitBlocking(core_.writer(), false, [](store::Store& store) {
         return store.owners().anyDead() ? store.owners().releaseDead() : 0;
       });
@@ -196,7 +196,7 @@ StopReport Puller::stop() {
         report.released += ledger_.takeStatus(number) == SettleStatus::settled ? 1U : 0U;
       }
     } catch (const Error&) {
-      // They stay claimed in the file, by an owner that claims them again, or gives them back when it closes the file.
+      // The messages stay claimed in the file; their owner claims them again, or releases them when it closes the file.
     }
     close();
     return report;
@@ -215,7 +215,7 @@ void Puller::open() {
     return;
   }
   core_.beginPull();
-  // The guard of a request is its claim's, so there is one message in each.
+  // A request has the guard of its claim, so each has one message.
   policies_ = std::make_unique<PolicyLookup>(core_.options());
   delivery::MachineOptions options = policies_->machineOptions();
   options.batchFrames = 1;
@@ -320,7 +320,7 @@ bool Puller::commit(Look look, std::vector<Claim>& taken) {
   announcements_.push_back(std::move(announcement));
   moreUnread_ = look == Look::yes ? job.newRows.more : moreUnread_;
   if (job.unreadFor) {
-    // To look again at once would go on for as long as the disk fails.
+    // Immediate retries would repeat for as long as the disk fails.
     throw Error(*job.unreadFor, "new messages could not be looked for");
   }
   return moreUnread_ || !job.newRows.rows.empty();
@@ -365,8 +365,8 @@ void Puller::addPeers(std::span<const store::PeerRow> peers) {
   }
 }
 
-// One thread at a time, in the order of the commits; a callback that claims or settles finds its own events emitted by
-// the call that it came from.
+// One thread at a time emits, in the order of the commits. If a callback claims or settles, the call that invoked it
+// emits the resulting events.
 void Puller::announce() {
   const MutexLock lock(announceMutex_);
   if (announcing_) {

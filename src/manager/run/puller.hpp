@@ -24,14 +24,14 @@ namespace ackbox::manager {
 
 class Core;
 
-/// Messages for callers that deliver by themselves: the same machine as a run's decides, with the caller in the
-/// sender's place, so that order, retries, deadlines and peers' health are the same. One message a request, so that
-/// each is settled in its own right.
+/// Gives messages to callers that deliver them themselves. It uses the same machine as a run, with the caller in place
+/// of the sender, so that order, retries, deadlines and peers' health are the same. Each request has one message, so
+/// that each is settled separately.
 ///
 /// Open from the first claim until a run takes over or `stop`.
 ///
-/// Thread-safety: all members may be called from any thread, also from event callbacks, but never on the writer's
-/// thread, which they wait for; `settledOutside` may be called there, too.
+/// Thread-safety: all members may be called from any thread, also from event callbacks, but not on the writer's thread,
+/// which they wait for; only `settledOutside` may be called there.
 class Puller {
 public:
   /// `core` owns the puller.
@@ -43,27 +43,27 @@ public:
   RecoverReport recoverStuck(std::chrono::milliseconds threshold);
   /// Closes, so that a run may begin. Throws `alreadyRunning` while claims are outstanding.
   void yieldToRun();
-  /// Puts back what is claimed, and closes.
+  /// Releases the claimed messages, and closes.
   StopReport stop();
-  /// The message is gone, or no longer waits.
+  /// The message was settled: it is gone, or no longer waits.
   void settledOutside(delivery::SessionKey session, delivery::MessageKey key);
 
 private:
   enum class Look : bool { no, yes };
   using Number = ClaimLedger::Number;
 
-  /// Runs `work` while no other does, then reports to subscribers what it committed.
+  /// Runs `work` exclusively, then reports its commits to subscribers.
   template <typename Work>
   auto serialized(Work work) ACKBOX_EXCLUDES(mutex_);
   void open() ACKBOX_REQUIRES(mutex_);
   void close() noexcept ACKBOX_REQUIRES(mutex_);
   [[nodiscard]] delivery::Now now() const;
   void forgetSettled() ACKBOX_REQUIRES(mutex_);
-  /// The caller's answer to one claim; `pending_` grows by what follows from it.
+  /// Takes the caller's answer to one claim; adds the resulting decisions to `pending_`.
   void decide(Number number, const SendReport& report) ACKBOX_REQUIRES(mutex_);
-  /// Commits what is pending, looks for new rows and dead owners if asked, and returns whether a further claim may find
-  /// something new. Appends to `taken` what its claims brought. After a throw everything is as before, and what was
-  /// decided waits in `pending_`.
+  /// Commits `pending_`, looks for new rows and dead owners if asked, and returns whether a further claim may find new
+  /// rows. Appends the claimed messages to `taken`. After an exception the state is as before, and the decisions wait
+  /// in `pending_`.
   bool commit(Look look, std::vector<Claim>& taken) ACKBOX_REQUIRES(mutex_);
   void commitDecided() ACKBOX_REQUIRES(mutex_);
   void addTaken(StepJob& step, std::vector<Claim>& taken) ACKBOX_REQUIRES(mutex_);

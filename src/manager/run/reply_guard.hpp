@@ -10,9 +10,9 @@
 
 namespace ackbox::manager {
 
-/// What a sender is given to answer one request with. The first answer counts. A sender that drops it without an
-/// answer, such as one in which something threw, has failed at that request. A run that gives up does not wait for its
-/// senders, so the run is kept by none of these.
+/// The object with which a sender answers one request. The first answer counts. If the sender drops it without an
+/// answer, for example after an exception, the request has failed. A run that gives up does not wait for its senders,
+/// so this object does not keep the run alive.
 ///
 /// Thread-safety: `give` may be called from any thread.
 template <typename Engine>
@@ -28,7 +28,7 @@ public:
       lost.error = "the sender let go of the request without an answer";
       give(std::move(lost));
     } catch (...) {
-      // Without the memory to say so, the request stays under way until the run ends.
+      // Without memory for the answer, the request stays under way until the run ends.
       return;
     }
   }

@@ -13,31 +13,31 @@
 
 namespace ackbox::manager {
 
-/// The senders of a run: those that peers have of their own, and one for all other peers.
+/// The senders of a run: the peers' own senders, and a common one for all other peers.
 ///
 /// Thread-safety: `runInThisThread` may be called from any thread, the other members belong to the run's strand.
 class Senders {
 public:
-  /// `common` may be null where each peer has its own.
+  /// `common` may be null if each peer has its own sender.
   Senders(std::span<const PeerOptions> peers, std::shared_ptr<Sender> common);
 
-  /// Introduces each peer to its own sender. Throws what a sender throws.
+  /// Introduces each peer to its own sender. Passes on a sender's exceptions.
   static void introduceOwn(std::span<const PeerOptions> peers);
-  /// Introduces to `common` the peers that it carries for. Throws what it throws.
+  /// Introduces to `common` the peers that use it. Passes on its exceptions.
   static void introduce(std::span<const PeerOptions> peers, Sender& common);
-  /// Whether each peer has one, given whether there is a common one.
+  /// Whether each peer has a sender; `common`: there is a common one.
   [[nodiscard]] static bool suffice(std::span<const PeerOptions> peers, bool common);
 
-  /// See `Sender::initialCredit`; at least 1, whatever the sender says or throws.
+  /// See `Sender::initialCredit`; at least 1, even if the sender returns less or throws.
   [[nodiscard]] std::uint32_t initialCredit(std::string_view peer) const noexcept;
-  /// Passes the request on to the peer's sender, which is started first if it was not. Throws what the sender throws.
+  /// Passes the request on to the peer's sender, and starts the sender first if necessary. Passes on its exceptions.
   void send(SendRequest&& request, SendHandler&& handler);
 
-  /// What one of them throws concerns its own peers alone: it is started again when there is something to send.
+  /// An exception of a sender concerns only its own peers: the sender is started again at its next request.
   void start(const boost::asio::any_io_executor& executor);
-  /// What they throw is dropped: there is nothing more to be done with them.
+  /// Exceptions of the senders are dropped.
   void stop() noexcept;
-  /// Whether this thread is in a send function of one of them.
+  /// Whether this thread is in a send function of one of the senders.
   [[nodiscard]] bool runInThisThread() const noexcept;
 
 private:
@@ -45,9 +45,9 @@ private:
 
   std::shared_ptr<Sender> common_;
   std::vector<std::pair<std::string, Sender*>> own_;
-  // Each once.
+  // Each sender once.
   std::vector<std::shared_ptr<Sender>> all_;
-  // Owned by the run's strand: those that could not be started, and where they belong.
+  // Owned by the run's strand: the senders that could not be started, and the executor to start them on.
   std::vector<Sender*> unstarted_;
   boost::asio::any_io_executor executor_;
 };

@@ -32,7 +32,7 @@ StepEvents::StepEvents(StepJob& step, const Names& names, PeerWatch& watch) : re
         if (settlement.dueAt == WallTime()) {
           continue;
         }
-        // It was refused and waits, although it is charged nothing.
+        // The message was refused and waits, although it is not charged.
         break;
       case delivery::Transition::claim:
       case delivery::Transition::redrive:

@@ -11,7 +11,7 @@
 
 namespace ackbox::manager {
 
-/// The events of a committed step. They are made where the step is known, and may be emitted elsewhere.
+/// The events of a committed step. They are created with the step at hand, and may be emitted elsewhere.
 ///
 /// Thread-safety: none.
 class StepEvents {
@@ -21,7 +21,7 @@ public:
     std::function<std::string(delivery::SessionKey)> ofSessionsPeer;
   };
 
-  /// Takes the step's settlements; settles that were refused by their guard are left out.
+  /// Takes the step's settlements; leaves out those that were refused by their guard.
   StepEvents(StepJob& step, const Names& names, PeerWatch& watch);
 
   [[nodiscard]] const delivery::StepCounts& counts() const noexcept { return counts_; }

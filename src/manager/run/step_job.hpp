@@ -15,11 +15,11 @@
 namespace ackbox::manager {
 
 /// One transaction of a delivery run: settles, releases and peer records first, then claims. Not fsynced: a claim or a
-/// settle that a power cut takes back only causes a resend, which the peer deduplicates. A step that gives a message up
-/// is fsynced: once the session has gone on, the peer would take the resend for a duplicate, and acknowledge what never
-/// took effect.
+/// settle that is lost in a power cut only causes a resend, which the peer deduplicates. A step in which a message
+/// fails is fsynced: once the session has gone on, the peer would take a resend for a duplicate, and acknowledge a
+/// message that never took effect.
 ///
-/// Made empty and filled afterwards, so that nothing is taken from a run for which there may be no memory.
+/// Created empty and filled afterwards, so that a failed allocation loses no decisions of a run.
 struct StepJob final : public store::Job, public std::enable_shared_from_this<StepJob> {
   using Finished = std::function<void(const std::shared_ptr<StepJob>&)>;
 
@@ -29,8 +29,8 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
                           [](const auto& settlement) { return settlement.transition == delivery::Transition::fail; });
   }
 
-  /// Commits it in this thread, unless something would keep it waiting, another job or the disk. True after the
-  /// transaction, with its end in `error`; false when nothing was done, and the job is to be submitted.
+  /// Commits the job in this thread, unless it would wait for another job or for the disk. Returns true after the
+  /// transaction, with its result in `error`; false if nothing was done, and the job must be submitted.
   bool commitHere(store::Writer& writer) { return !durable && writer.commitHere(*this, store::WhenLocked::leave); }
 
   /// The job keeps itself alive until `onDone` is called, in the thread that commits.
@@ -53,7 +53,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
     for (const delivery::Settlement& settlement : actions.settlements) {
       sessionNames.push_back(store.discovery().sessionName(settlement.session));
     }
-    // Twice as fast as rows are retained, so that what is over goes without ever costing a pause.
+    // Purges twice as many rows as are retained, so that expired rows go without a pause.
     if (!actions.settlements.empty()) {
       store.settles().purgeAcked(2 * actions.settlements.size());
     }
@@ -81,11 +81,11 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
   Finished finished;
   std::shared_ptr<StepJob> self;
 
-  // How the transaction ended.
+  // The result of the transaction.
   std::error_code error;
-  // For subscribers: which peers, or this file, went back.
+  // For subscribers: resets of peers, or of this file.
   std::vector<PeerResetEvent> resets;
-  // The result, one entry per settlement, per settlement, per claim.
+  // The result: one entry per settlement, per settlement and per claim.
   std::vector<std::optional<store::SettledMessage>> settled;
   std::vector<std::string> sessionNames;
   std::vector<store::ClaimReply> claims;

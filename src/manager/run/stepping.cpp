@@ -1,4 +1,4 @@
-// The run's transactions: what each does in the store, and how its end comes back to the strand.
+// The run's transactions: their work in the store, and the way their results return to the strand.
 
 #include <exception>
 #include <utility>
@@ -13,10 +13,10 @@
 namespace ackbox::manager {
 namespace {
 
-// Retained rows deleted by one poll, when nothing else is settled.
+// Retained rows that one poll deletes when no other messages are settled.
 constexpr std::size_t kPurgedPerPoll = 500;
 
-// Settled rows passed by one poll on the way to the oldest live one: a few milliseconds.
+// Settled rows that one poll passes on the way to the oldest live row: a few milliseconds.
 constexpr std::size_t kLooksPerPoll = 5'000;
 
 }  // namespace
@@ -25,7 +25,7 @@ std::shared_ptr<RunHandoff<Engine>> Engine::handoff() {
   return std::make_shared<RunHandoff<Engine>>(core_->endLock(), shared_from_this());
 }
 
-// In the thread that has committed. The commit's failure, or that of reading the new rows.
+// Called in the thread that has committed. Returns the error of the commit, or of reading the new rows.
 std::error_code Engine::queueCommit(const std::error_code& error) noexcept {
   if (error) {
     return error;
@@ -49,7 +49,7 @@ void Engine::perform(delivery::run_action::Discover&& /*action*/) {
       [link = handoff()](const std::error_code& error, std::vector<store::PeerRow> peers) {
         link->enter(
             [error](Engine& engine) {
-              // The discovery shows everything anew.
+              // The discovery shows all rows again.
               engine.commits_.clear();
               return engine.queueCommit(error);
             },
@@ -75,7 +75,7 @@ void Engine::discovered(const std::error_code& error, const std::vector<store::P
   });
 }
 
-// A peer that this process was not given may be another's: its sessions wait for that process.
+// A peer without a configuration here may belong to another process: its sessions wait for that process.
 std::vector<delivery::RunPeer> Engine::addPeers(const std::vector<store::PeerRow>& rows) {
   std::vector<delivery::RunPeer> known;
   for (const store::PeerRow& row : rows) {
@@ -94,7 +94,7 @@ std::vector<delivery::RunPeer> Engine::addPeers(const std::vector<store::PeerRow
   return known;
 }
 
-// An empty transaction makes the store notice what other connections committed, and bury owners that died.
+// In an empty transaction, the store notices commits of other connections, and releases the rows of dead owners.
 void Engine::perform(delivery::run_action::Poll&& /*action*/) {
   commitDetached(
       core_->writer(), false,
@@ -135,11 +135,11 @@ void Engine::polled(const std::error_code& error, const Poll& poll) {
   });
 }
 
-// Everything that may throw comes before the step is taken, so that what was decided is with the store or still with
-// the run.
+// All code that may throw runs before the step is taken, so that decisions are either with the store or still with the
+// run.
 void Engine::perform(delivery::run_action::SubmitStep&& /*action*/) {
-  // Two changes of threads are most of what a lone message costs. In a crowd they are shared by many, and what comes
-  // back while the writer commits makes the next step larger.
+  // Two changes of threads are most of the cost of a single message. Under load, many messages share them, and the
+  // answers that arrive while the writer commits make the next step larger.
   const bool here = Core::commitsInline(thread_) && run_.isStepLone();
   const auto step = std::make_shared<StepJob>();
   StepJob::Finished finished = [link = handoff()](const std::shared_ptr<StepJob>& done) {
@@ -154,8 +154,8 @@ void Engine::perform(delivery::run_action::SubmitStep&& /*action*/) {
   StepJob::submit(step, core_->writer(), std::move(finished));
 }
 
-// What this thread has committed itself is followed up at once, but not without end: what that decides may be committed
-// here again, and comes later.
+// A step that this thread has committed is followed up at once, but not recursively: a step that the follow-up commits
+// here is followed up later.
 void Engine::followUp() {
   if (!committed_) {
     return;
@@ -191,7 +191,7 @@ void Engine::stepDone(const std::shared_ptr<StepJob>& step) {
     }
     run_.stepCommitted(answers, step->epoch, counts, now(), actions);
   });
-  // Claims that brought nothing to send.
+  // Drops the claims without messages to send.
   for (const delivery::Actions::Claim& claim : step->actions.claims) {
     const auto claimed = requests_.find(claim.request);
     if (claimed != requests_.end() && !claimed->second.isSent) {
@@ -216,7 +216,7 @@ std::string Engine::peerName(delivery::PeerKey peer) const {
   return known == peers_.end() ? std::string() : known->second.name;
 }
 
-// Subscribers may do anything, so they are called when all that was seen is taken in.
+// Subscribers may do anything, so they are called after all findings were recorded.
 void Engine::watch(const store::Vitals& vitals, std::span<const delivery::PeerRecord> peers) {
   if (!health_.on()) {
     return;

@@ -23,7 +23,7 @@ class Subscribers {
 public:
   using Callback = std::function<void(const Event&)>;
 
-  /// `onThrown` is given what a callback throws, which goes no further.
+  /// `onThrown` is called with the exception of a callback, which goes no further.
   explicit Subscribers(OnException onThrown = [](const std::string&) {})
       : onThrown_(std::make_shared<const OnException>(std::move(onThrown))) {}
 
@@ -35,7 +35,7 @@ public:
     return Subscription(std::make_shared<Handle>(std::move(slot)));
   }
 
-  /// Calls each live callback; what they throw is dropped, so that one subscriber cannot harm another.
+  /// Calls each live callback. Exceptions go only to `onThrown`, so that one subscriber cannot harm another.
   void emit(const Event& event) {
     std::vector<std::weak_ptr<Slot>> slots;
     {
@@ -53,9 +53,9 @@ public:
   }
 
 private:
-  // Calls its callback in one thread at a time and never waits for it: the callback may itself wait for the thread that
-  // has the next event, as it does for the store's. Such an event is left to the thread that is inside. That one may
-  // also report events within the callback, which are delivered at once.
+  // Calls its callback in one thread at a time and never waits for it: the callback may itself wait for the thread with
+  // the next event, such as the store's. That event is left to the thread inside the callback. Events that this thread
+  // reports within the callback are delivered at once.
   class Slot {
   public:
     Slot(Callback callback, std::shared_ptr<const OnException> onThrown)
@@ -80,9 +80,9 @@ private:
       }
     }
 
-    // Of a callback that ends its own subscription, the callers hold the slot, and the callback with it.
+    // If a callback ends its own subscription, its callers hold the slot, and with it the callback.
     void end() {
-      // Without the lock: what a callback holds may end other subscriptions.
+      // Destroyed without the lock: objects in a callback may end other subscriptions.
       Callback ended;
       const MutexLock lock(mutex_);
       live_ = false;
@@ -119,7 +119,7 @@ private:
     Mutex mutex_;
     ConditionVariable left_;
     bool live_ ACKBOX_GUARDED_BY(mutex_) = true;
-    // The calls under way, one within the other, all in the thread `inside_`.
+    // The number of nested calls under way, all in the thread `inside_`.
     int depth_ ACKBOX_GUARDED_BY(mutex_) = 0;
     std::thread::id inside_ ACKBOX_GUARDED_BY(mutex_);
     std::list<Event> waiting_ ACKBOX_GUARDED_BY(mutex_);
@@ -127,7 +127,7 @@ private:
 
   struct Handle {
     explicit Handle(std::shared_ptr<Slot> subscribed) : slot(std::move(subscribed)) {}
-    // In a child, the lock may be one that a thread of its parent held.
+    // In a child process, a thread of the parent may have held the lock at the fork.
     ~Handle() {
       if (home.isHere()) {
         slot->end();

@@ -45,7 +45,7 @@ void Wakeup::listen() {
                            if (!failed && !self->stopped_) {
                              self->onRing_();
                            }
-                           // Afterwards, as it begins with a look whether it was rung again.
+                           // Listens last, because it begins by checking for another ring.
                            if (!failed && !self->stopped_) {
                              self->listen();
                            }

@@ -8,20 +8,19 @@
 
 namespace ackbox::manager {
 
-/// Wakes the thread of a context without a post, which wakes a sleeping thread while it holds the context's lock: that
-/// thread's first act is to wait for the lock, which costs two changes of threads.
+/// Wakes the thread of a context without a post. A post wakes a sleeping thread while holding the context's lock, so
+/// that this thread first waits for the lock, which costs two changes of threads.
 ///
-/// Thread-safety: `ring` may be called from any thread; the rest on the executor.
-/// Lifetime: the executor's context outlives the bell, which keeps it busy until `stop`.
+/// Thread-safety: `ring` may be called from any thread; the rest on the executor. Lifetime: the executor's context
+/// outlives this object, which keeps it busy until `stop`.
 class Wakeup : public std::enable_shared_from_this<Wakeup> {
 public:
   using OnRing = std::function<void()>;
   Wakeup(const boost::asio::any_io_executor& executor, OnRing onRing);
 
-  /// Begins. False when the kernel has no descriptor left: then no ring is ever seen.
+  /// Begins. Returns false if the kernel has no descriptor left: then rings have no effect.
   bool open();
-  /// `onRing` is called soon, at least once after the last of several rings. Before `open` and after `stop` it makes no
-  /// difference.
+  /// `onRing` is called soon, at least once after the last of several rings. No effect before `open` and after `stop`.
   void ring() noexcept;
   void stop() noexcept;
 
@@ -30,7 +29,7 @@ private:
 
   const OnRing onRing_;
   boost::asio::posix::stream_descriptor event_;
-  // What `ring` writes to: open from `open` on for as long as the bell lives.
+  // The descriptor that `ring` writes to: open from `open` on, as long as this object lives.
   int writable_ = -1;
   bool stopped_ = false;
   std::array<char, 8> count_{};
