@@ -19,7 +19,7 @@ namespace ackbox {
 /// A pointer to a number among the options of a structure.
 using OptionSlot = std::variant<std::chrono::milliseconds*, std::uint32_t*, std::uint64_t*>;
 
-/// What a number counts. A duration counts milliseconds.
+/// The unit of a number. A duration counts milliseconds.
 enum class OptionUnit : std::uint8_t { count, bytes, duration };
 
 inline constexpr std::uint64_t kOptionMost = std::numeric_limits<std::uint64_t>::max();

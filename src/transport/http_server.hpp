@@ -31,9 +31,9 @@ enum class Threads : std::uint8_t { one, any };
 void validate(const InboundServerOptions& options, std::size_t bodyBytesMax);
 
 /// Listens, accepts up to a limit of connections, and keeps their sessions. At the limit it closes, for a new
-/// connection, the oldest one that has never proved an identity, so that idle connections do not use up all slots; if
-/// every connection has, the oldest without a request under way. It does the same when descriptors run out before the
-/// limit; when memory runs out, it closes the connection with the largest request.
+/// connection, the oldest one that has never proved an identity, so that idle connections do not use up all slots;
+/// without such a connection, the oldest that has no request under way. It does the same when descriptors run out
+/// before the limit; when memory runs out, it closes the connection with the largest request.
 ///
 /// Thread-safety: all members may be called from any thread.
 class HttpServer : public std::enable_shared_from_this<HttpServer> {

@@ -36,12 +36,12 @@ struct HttpSessionOptions {
   /// Whether the server listens on a loopback address.
   bool onLoopback = false;
   std::chrono::milliseconds handshakeTimeout{0};
-  /// From a request's first byte to its last; also the limit for its handling, and for writing the answer.
+  /// The limit from a request's first byte to its last; also for its handling, and for writing the answer.
   std::chrono::milliseconds requestTimeout{0};
-  /// From one accepted piece of an answer to the next.
+  /// The limit from one accepted piece of an answer to the next.
   std::chrono::milliseconds writeTimeout{0};
   std::chrono::milliseconds idleTimeout{0};
-  /// After this time a connection is closed when the current answer is written.
+  /// After this age a connection is closed when the current answer is written.
   std::chrono::milliseconds connectionAge{0};
   std::shared_ptr<RequestBudget> budget;
   std::shared_ptr<HttpSessionTotals> totals;

@@ -58,7 +58,7 @@ void HttpSessionBody::write(InboundResponse&& response, bool keepAlive) {
     hold(0);
   }
   writeMore();
-  // Only now: the reason of a refusal shall arrive, and the first piece of the answer is on its way.
+  // Evictable only now, when the first piece of the answer is on its way: the reason of a refusal must arrive.
   becomeIdler();
 }
 

@@ -12,7 +12,7 @@
 
 namespace ackbox::transport {
 
-/// A callback for the case that a request's client leaves before its answer. Owned by the connection's executor.
+/// Reports that the client of a request has gone before its answer. Owned by the connection's executor.
 struct ClientWatch {
   /// Set within `handle`, or never. From then until the answer the client is watched: when it ends the connection, or
   /// its half of it, the connection is closed and this is called, once.

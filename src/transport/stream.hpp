@@ -28,8 +28,8 @@ inline constexpr std::size_t kHeaderBytesLeast = 1024;
 inline constexpr std::size_t kHeaderBytesMost = std::size_t{16} * 1024;
 
 /// How much is read ahead of the parser, beyond the headers. The parser's own limits count neither chunk extensions nor
-/// trailers: without a limit of the buffer, one line would fill the memory. Together with the headers, no field in it
-/// has a length beyond 16 bits, at which Beast's own containers throw.
+/// trailers: without a limit of the buffer, one line would fill the memory. Together with the headers it holds no field
+/// longer than 16 bits can count, at which Beast's own containers throw.
 inline constexpr std::size_t kReadAheadBytes = std::size_t{48} * 1024;
 static_assert(kHeaderBytesMost + kReadAheadBytes <= 65'536);
 
@@ -88,8 +88,8 @@ public:
   /// The earliest expiry among the certificates that verified the other side.
   [[nodiscard]] virtual std::optional<WallTime> peerCertificateEnd() const { return std::nullopt; }
 
-  /// What `error`, from a read, says about this side's certificate, for people; empty: the error has another cause. A
-  /// server with TLS 1.3 asks for a certificate in the handshake and judges it afterwards.
+  /// The problem of this side's certificate that `error`, from a read, reports, for people; empty: the error has
+  /// another cause. A server with TLS 1.3 asks for a certificate in the handshake and judges it afterwards.
   [[nodiscard]] virtual std::string certificateProblem(const Error& /*error*/) const { return {}; }
 
   virtual void close() = 0;
