@@ -22,7 +22,7 @@ void reportingThrown(const OnException& onException, Work&& work) noexcept {
       onException("an exception that is no std::exception");
     }
   } catch (...) {
-    // The memory does not suffice for a report.
+    // There is not enough memory for a report.
     return;
   }
 }

@@ -15,7 +15,7 @@ constexpr WallTime kEarliest = std::chrono::sys_days(std::chrono::year(0) / 1 / 
 constexpr WallTime kLatest =
     WallTime(std::chrono::sys_days(std::chrono::year(9999) / 12 / 31)) + days(1) - milliseconds(1);
 
-/// Takes pieces off the front of the text; after one piece does not fit, no other fits.
+/// Takes pieces off the front of the text; after one that does not fit, all later ones fail.
 class Pieces {
 public:
   explicit Pieces(std::string_view text) noexcept : text_(text) {}

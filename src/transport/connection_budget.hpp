@@ -47,7 +47,7 @@ public:
   void failed(const std::string& place);
   /// Records that a granted connection is open, or could not be opened.
   void opened(bool isOpen);
-  /// The process is out of descriptors: grants nothing for a moment, then few at a time.
+  /// Reports that the process is out of descriptors: nothing is granted for a moment, then few connections at a time.
   void shortage();
   /// Grants connections, later, if any can be granted.
   void look();
