@@ -79,7 +79,7 @@ private:
     InboundFrame frame;
     // The clock of its process.
     const Clock* clock = nullptr;
-    // Extended when its process reports progress.
+    // The deadline of its run, if its process reports no progress.
     SteadyTime deadline;
   };
   using HandsByName = std::map<Name, Hand>;
