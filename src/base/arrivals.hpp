@@ -11,15 +11,15 @@
 
 namespace ackbox {
 
-/// Gathers the requests that come in one turn of an executor of one thread. A request that comes alone may take effect
-/// in that thread; several go to the store's thread, where they share commits while the next ones are read.
+/// Gathers the requests that arrive in one turn of a single-threaded executor. A lone request may take effect in that
+/// thread; several go to the store's thread, where they share commits while the next ones are read.
 ///
-/// Thread-safety: none, the executor's thread alone. Lifetime: what is gathered belongs to the posted work, and goes
-/// with it.
+/// Thread-safety: none, the executor's thread alone. Lifetime: the gathered requests belong to the posted work, and are
+/// destroyed with it.
 class Arrivals {
 public:
   using Respond = std::function<void(InboundResponse)>;
-  /// Must not throw. `isLone`: the request came alone.
+  /// Must not throw. `isLone`: the request arrived alone.
   using Handle = std::function<void(InboundRequest&& request, Respond& respond, bool isLone)>;
 
   Arrivals(boost::asio::any_io_executor executor, Handle handle)

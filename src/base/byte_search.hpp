@@ -10,8 +10,8 @@
 
 namespace ackbox {
 
-/// The place of the first byte from `position` on for which `isSought` is true; the end of `text` if it is true for no
-/// byte. `isSought` is made of comparisons and `|`, so that it takes one byte or sixteen at once.
+/// The position of the first byte, from `position` on, for which `isSought` is true; the length of `text` if there is
+/// no such byte. `isSought` must consist of comparisons and `|`, so that it takes one byte or sixteen at once.
 template <typename IsSought>
 [[nodiscard]] std::size_t findByte(std::string_view text, std::size_t position, IsSought isSought) noexcept {
   using Block [[gnu::vector_size(16)]] = unsigned char;
@@ -25,7 +25,7 @@ template <typename IsSought>
     return static_cast<unsigned>(zeros) / 8;
   };
   const std::size_t start = position;
-  // Four blocks without what is sought cost one question.
+  // Tests four blocks with one branch.
   using Words [[gnu::vector_size(16)]] = std::uint64_t;
   constexpr std::size_t kStride = 4 * sizeof(Block);
   for (; position + kStride <= text.size(); position += kStride) {

@@ -21,7 +21,7 @@ public:
   SystemAlarm(const SystemAlarm&) = delete;
   SystemAlarm& operator=(const SystemAlarm&) = delete;
 
-  // A deadline that is put off, as most are, leaves the timer as it is: it looks again when it expires.
+  // A later deadline, the usual case, leaves the timer unchanged: the timer checks the deadline when it expires.
   void set(SteadyTime deadline, std::function<void()> wake) override {
     const std::shared_ptr<Wait> pending = state_->pending.lock();
     if (pending && state_->timer.expiry() <= deadline) {
@@ -54,7 +54,7 @@ private:
     state->pending = wait;
     state->timer.expires_at(wait->deadline);
     state->timer.async_wait([state, wait](const boost::system::error_code& error) {
-      // A wait that another one took the place of may have expired already and be queued.
+      // A wait that was replaced may have expired already and be queued.
       if (error || state->pending.lock() != wait) {
         return;
       }

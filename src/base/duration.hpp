@@ -11,11 +11,11 @@ namespace ackbox {
 /// years).
 inline constexpr std::chrono::milliseconds kDurationMax = std::chrono::hours(24 * 365 * 100);
 
-/// `500ms`, `10s`, `5m`, `2h`, `7d`; a number alone counts seconds. Nothing if it has another form, or is more than 100
-/// years.
+/// Parses `500ms`, `10s`, `5m`, `2h`, `7d`; a number alone counts seconds. Nothing if the text has another form or is
+/// more than 100 years.
 [[nodiscard]] std::optional<std::chrono::milliseconds> parseDuration(std::string_view text);
 
-/// The same form, in the longest unit that divides the duration: `10m`, `90s`, `1500ms`. `duration`: not negative.
+/// The reverse, in the longest unit that divides the duration: `10m`, `90s`, `1500ms`. `duration` must not be negative.
 [[nodiscard]] std::string durationText(std::chrono::milliseconds duration);
 
 }  // namespace ackbox

@@ -7,10 +7,10 @@
 
 namespace ackbox {
 
-/// Is given what an exception says.
+/// Receives the text of an exception.
 using OnException = std::function<void(const std::string& what)>;
 
-/// Calls `work`. What it throws is reported and goes no further: it ends neither the thread nor what comes after it.
+/// Calls `work`, and reports its exception, which goes no further: it ends neither the thread nor the work after it.
 template <typename Work>
 void reportingThrown(const OnException& onException, Work&& work) noexcept {
   try {
@@ -22,7 +22,7 @@ void reportingThrown(const OnException& onException, Work&& work) noexcept {
       onException("an exception that is no std::exception");
     }
   } catch (...) {
-    // There is not even the memory to report it.
+    // There is not enough memory for a report.
     return;
   }
 }

@@ -8,7 +8,7 @@
 
 namespace ackbox {
 
-/// Two digits for each byte, in small letters.
+/// Two digits for each byte, in lower case.
 [[nodiscard]] inline std::string hexOf(std::span<const unsigned char> bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
@@ -19,14 +19,14 @@ namespace ackbox {
   return text;
 }
 
-/// Appends `%` and the byte's two digits, as URLs and headers have it.
+/// Appends `%` and the byte's two digits, as in URLs and headers.
 inline void appendPercent(std::string& out, char letter) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   const auto byte = static_cast<unsigned char>(letter);
   out += {'%', kDigits[byte >> 4U], kDigits[byte & 15U]};
 }
 
-/// The byte that the `%` at `position` and two digits stand for; nothing where no digits follow.
+/// The byte that `%` and two digits at `position` encode; nothing if no digits follow.
 [[nodiscard]] inline std::optional<char> percentAt(std::string_view text, std::size_t position) noexcept {
   const auto valueOf = [](char digit) {
     const char lower = static_cast<char>(digit | 0x20);

@@ -14,7 +14,7 @@ namespace ackbox {
 
 std::atomic<std::uint32_t> HomeProcess::forks = 0;
 
-/// What a fork must know of. Never destroyed: a fork may come while the program ends.
+/// The state that a fork needs. Never destroyed: a fork may come while the program ends.
 class ForkRegistry {
 public:
   struct File {
@@ -28,8 +28,8 @@ public:
     return *registry;
   }
 
-  // Held while a fork is made, so that a child finds all of it whole. A plain mutex: it is unlocked by the child's only
-  // thread, which has locked it.
+  // Held during a fork, so that the child finds consistent data. A plain mutex: the child's only thread is a copy of
+  // the one that locked it, and unlocks it.
   std::mutex mutex;
   std::vector<File> files;
   std::vector<int> descriptors;
@@ -90,7 +90,7 @@ OpenFile::~OpenFile() {
 int UnsharedDescriptor::hold(const std::function<int()>& open) {
   ForkRegistry& registry = ForkRegistry::get();
   const std::scoped_lock lock(registry.mutex);
-  // Before the descriptor, for want of memory.
+  // Before the descriptor is opened, because this may run out of memory.
   registry.descriptors.reserve(registry.descriptors.size() + 1);
   descriptor_ = open();
   if (descriptor_ >= 0) {

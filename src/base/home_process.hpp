@@ -11,8 +11,8 @@
 
 namespace ackbox {
 
-/// The process that this object was made in. A fork copies objects, but neither the threads nor SQLite's locks that
-/// stand behind them, so a child must neither use nor end what its parent opened.
+/// The process in which this object was made. A fork copies objects, but neither their threads nor SQLite's locks, so a
+/// child must neither use nor end an object that its parent opened.
 ///
 /// Thread-safety: all members may be called from any thread.
 class HomeProcess {
@@ -28,15 +28,15 @@ public:
     }
   }
 
-  /// Keeps what a child inherited until it ends: to destroy it would wait for threads that are not there, and reach
-  /// through descriptors that both processes share.
+  /// Keeps an inherited object until the child ends: its destructor would wait for threads that do not exist here, and
+  /// would use descriptors that both processes share.
   static void abandon(std::shared_ptr<void> inherited);
 
 private:
   [[noreturn]] void refuse() const;
 
-  // How many forks lie between the process that began and this one. Counted by the child: asking the kernel for the
-  // process's number would be a system call a use.
+  // How many forks lie between the first process and this one. The child counts: asking the kernel for the process's
+  // number would be a system call for each use.
   static std::atomic<std::uint32_t> forks;
   friend class ForkRegistry;
 
@@ -44,12 +44,12 @@ private:
   pid_t process_;
 };
 
-/// A database file that this process has open. SQLite takes a file that its copied memory shows as open for its own,
-/// and asks the kernel for no lock on it: what a child writes there can be lost without an error. So a child cannot
-/// open a file that was open when it was forked.
+/// A database file that this process has open. In a child, SQLite finds the file open in its copied memory and asks the
+/// kernel for no lock on it: the child's writes can be lost without an error. So a child cannot open a file that was
+/// open when it was forked.
 class OpenFile {
 public:
-  /// Throws `Error` with `otherProcess` where `file` was inherited.
+  /// Throws `Error` with `otherProcess` if `file` was open when this process was forked.
   explicit OpenFile(const std::filesystem::path& file);
   ~OpenFile();
   OpenFile(const OpenFile&) = delete;
@@ -59,7 +59,7 @@ private:
   std::uint64_t number_;
 };
 
-/// A descriptor that is closed in a child: with it, the child would keep alive what the parent's end should end, such
+/// A descriptor that is closed in a child. Otherwise the child would keep alive what the parent's end should end, such
 /// as a lock of its open file description, or a port.
 class UnsharedDescriptor {
 public:
@@ -68,9 +68,9 @@ public:
   UnsharedDescriptor(const UnsharedDescriptor&) = delete;
   UnsharedDescriptor& operator=(const UnsharedDescriptor&) = delete;
 
-  /// `open` returns the descriptor, or a negative number; no fork comes between it and this. Returns it, too.
+  /// Calls `open` and returns its descriptor, or a negative number; no fork comes between opening and registering.
   int hold(const std::function<int()>& open);
-  /// Calls `close` for it, which no fork comes before; afterwards none is held.
+  /// Calls `close` for the descriptor, with no fork between unregistering and closing. Afterwards none is held.
   void release(const std::function<void(int)>& close = {}) noexcept;
 
 private:

@@ -5,13 +5,13 @@
 #include <mutex>
 #include <shared_mutex>
 
-// Mutexes that say what they guard, so that Clang checks at compile time that it is used with the lock held. The scheme
-// of attributes is that of Clang's documentation, chapter "Thread Safety Analysis". A member that a mutex guards has
-// ACKBOX_GUARDED_BY, a function that is called with the lock held ACKBOX_REQUIRES, and one that takes the lock, and
-// could be called by mistake with the lock held, ACKBOX_EXCLUDES. The analysis looks at one function at a time: not
-// into constructors and destructors, where no other thread knows the object, and not through a callback. A lambda that
-// is called with the lock held therefore begins with `assertHeld`. Other compilers see no attributes, and the classes
-// are the standard library's behind inline functions. The tests unit_architecture_thread_safety run the analysis.
+// Mutexes that declare which data they guard, so that Clang checks at compile time that the data is used with the lock
+// held. The attributes follow Clang's documentation, chapter "Thread Safety Analysis". A guarded member has
+// ACKBOX_GUARDED_BY, a function that is called with the lock held ACKBOX_REQUIRES, and a function that takes the lock
+// and could be called with it by mistake ACKBOX_EXCLUDES. The analysis covers one function at a time: it skips
+// constructors and destructors, where no other thread knows the object, and cannot look through a callback. A lambda
+// that is called with the lock held therefore begins with `assertHeld`. For other compilers, the classes are inline
+// wrappers of the standard library's. The tests unit_architecture_thread_safety run the analysis.
 #ifdef __clang__
 #define ACKBOX_ATTRIBUTE(attribute) __attribute__((attribute))
 #else
@@ -33,7 +33,7 @@ class ACKBOX_CAPABILITY Mutex {
 public:
   using Native = std::mutex;
 
-  /// Does nothing. The analysis takes the caller's word for it, up to the end of the function, that the lock is held.
+  /// Does nothing. From this call to the end of the function, the analysis assumes that the lock is held.
   void assertHeld() const noexcept ACKBOX_ASSERT_HELD {}
 
   /// For the locks below.
@@ -53,7 +53,7 @@ private:
   Native native_;
 };
 
-/// Locked for the scope, by one holder.
+/// Locks for the scope, exclusively.
 template <typename Lockable>
 class ACKBOX_SCOPED_CAPABILITY MutexLock {
 public:
@@ -66,7 +66,7 @@ private:
   const std::lock_guard<typename Lockable::Native> lock_;
 };
 
-/// Two locked for the scope, in an order that cannot deadlock.
+/// Locks two mutexes for the scope, in an order that cannot deadlock.
 template <typename First, typename Second>
 class ACKBOX_SCOPED_CAPABILITY MutexLocks {
 public:
@@ -79,7 +79,7 @@ private:
   const std::scoped_lock<typename First::Native, typename Second::Native> lock_;
 };
 
-/// Locked for the scope, by any number of holders.
+/// Locks for the scope, shared with other holders.
 class ACKBOX_SCOPED_CAPABILITY SharedLock {
 public:
   explicit SharedLock(SharedMutex& mutex) ACKBOX_ACQUIRE_SHARED(mutex) : lock_(mutex.native()) {}
@@ -91,7 +91,7 @@ private:
   const std::shared_lock<SharedMutex::Native> lock_;
 };
 
-/// Unlocked for the scope, and locked again at its end.
+/// Unlocks for the scope, and locks again at its end.
 class ACKBOX_SCOPED_CAPABILITY MutexUnlock {
 public:
   explicit MutexUnlock(Mutex& mutex) ACKBOX_RELEASE(mutex) : mutex_(mutex) { mutex_.native().unlock(); }
@@ -103,7 +103,7 @@ private:
   Mutex& mutex_;
 };
 
-/// Waits are without a predicate: the caller's loop is checked with its lock, a lambda would not be.
+/// Waits take no predicate: the analysis checks the caller's loop, but would not check a lambda.
 class ConditionVariable {
 public:
   void wait(Mutex& mutex) ACKBOX_REQUIRES(mutex) {
@@ -112,7 +112,7 @@ public:
     (void)lock.release();
   }
 
-  /// Returns at the latest when `most` has passed.
+  /// Returns at the latest after `most`.
   void waitFor(Mutex& mutex, std::chrono::milliseconds most) ACKBOX_REQUIRES(mutex) {
     std::unique_lock lock(mutex.native(), std::adopt_lock);
     native_.wait_for(lock, most);

@@ -6,7 +6,7 @@
 
 namespace ackbox {
 
-/// What an error was thrown with, without its code's text behind it.
+/// The text that an error was thrown with, without the text of its code.
 [[nodiscard]] inline std::string circumstancesOf(const Error& error) {
   std::string circumstances = error.what();
   const std::string text = ": " + error.code().message();
@@ -16,8 +16,8 @@ namespace ackbox {
   return circumstances;
 }
 
-/// Throws `cause` with `where` before its circumstances, or before the field of an `OptionError`. The code stays that
-/// of the cause, and its text is said once.
+/// Throws `cause` again, with `where` before its circumstances, or before the field of an `OptionError`. The code
+/// stays, and its text appears once.
 [[noreturn]] inline void throwNested(const std::string& where, const Error& cause) {
   if (const auto* const option = dynamic_cast<const OptionError*>(&cause)) {
     throw OptionError(where + option->field(), option->problem(), option->allowed());

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// SQLite takes it as an `int`.
+// SQLite takes the timeout as an `int`.
 constexpr std::uint64_t kBusyTimeoutMost = std::numeric_limits<int>::max();
 constexpr std::size_t kNameBytesMax = 256;
 constexpr std::size_t kTablePrefixBytesMax = 32;
@@ -43,7 +43,7 @@ void checkDelays(const std::string& field, const std::vector<milliseconds>& dela
 void checkRetry(const std::string& field, const RetryPolicy& retry) {
   checkDelays(field + ".delays", retry.delays, milliseconds(0));
   checkOptions(retryOptionRows(), retry, field + ".");
-  // Written so that what is not a number is refused as well.
+  // The condition also refuses NaN.
   if (!(retry.factor >= 1 && retry.factor <= kFactorMax)) {
     refuse(field + ".factor", "is " + std::to_string(retry.factor), "1 to 100");
   }
@@ -91,7 +91,7 @@ void checkPeers(const std::vector<PeerOptions>& peers) {
   }
 }
 
-// Without retention nothing acknowledged is left to send again: the policy would do nothing on the day it is for.
+// Without retention no acknowledged message is left to send again: the policy would have no effect when it is needed.
 void checkResend(const OutboxOptions& options) {
   if (options.ackedRetention.count() != 0) {
     return;
@@ -109,7 +109,7 @@ void checkResend(const OutboxOptions& options) {
   }
 }
 
-// ASCII only, whatever the locale: the prefix becomes part of SQL text.
+// ASCII only, whatever the locale, because the prefix becomes part of SQL text.
 constexpr bool isDigit(char character) noexcept {
   return character >= '0' && character <= '9';
 }
@@ -233,7 +233,7 @@ void validate(const OutboxOptions& options) {
   checkRetry("retry", options.retry);
   checkRetry("webhookRetry", options.webhookRetry);
   checkSessionPolicies(options.sessionPolicies);
-  // A delay of nothing between probes would be a busy loop against a peer that is down.
+  // A probe delay of zero would be a busy loop against a peer that is down.
   checkDelays("peerHealth.probeDelays", options.peerHealth.probeDelays, milliseconds(1));
 }
 

@@ -14,10 +14,10 @@ namespace ackbox {
 [[nodiscard]] std::span<const Option<PeerOptions>> peerOptionRows();
 [[nodiscard]] std::span<const Option<RetryPolicy>> retryOptionRows();
 
-/// `options` with the system's clock and randomness where none are given. Throws as `validate`.
+/// `options` with the system's clock and randomness where none are given. Throws like `validate`.
 [[nodiscard]] OutboxOptions validated(OutboxOptions options);
 
-/// `file`, which must have a name: SQLite would take an empty one for a database of its own that is deleted at its end.
+/// Returns `file`, which must have a name: for an empty name SQLite would open a temporary database.
 /// Throws `Error` with `invalidOption`.
 [[nodiscard]] const std::filesystem::path& named(const std::filesystem::path& file);
 

@@ -11,10 +11,10 @@
 
 namespace ackbox {
 
-/// An executor and the one thread that runs it. What a handler throws is reported and ends that handler alone: its
-/// timer, connection or request ends by a timeout if it must, and the others go on.
+/// An executor and the one thread that runs it. An exception from a handler is reported and ends that handler alone:
+/// its timer, connection or request ends by a timeout if it must, and the others go on.
 ///
-/// Thread-safety: `executor` may be called from any thread; `end` and the destructor not on this one.
+/// Thread-safety: `executor` may be called from any thread; `end` and the destructor not from this thread itself.
 class OwnThread {
 public:
   /// `onException` is called on the thread.
@@ -26,7 +26,7 @@ public:
 
   [[nodiscard]] boost::asio::any_io_executor executor() { return context_.get_executor(); }
 
-  /// When it has run what is posted by now. Idempotent.
+  /// Ends the thread after it has run the work that is posted by now. Idempotent.
   void end() noexcept {
     if (!thread_.joinable()) {
       return;
@@ -34,7 +34,7 @@ public:
     try {
       boost::asio::post(context_, [this] { context_.stop(); });
     } catch (...) {
-      // Without the memory to wait its turn, the end comes at once.
+      // Without the memory to post the stop, the thread stops at once.
       context_.stop();
     }
     thread_.join();

@@ -5,7 +5,7 @@
 namespace ackbox {
 namespace {
 
-// The nearest policy that `field` of an options' struct sets; null: none does.
+// The nearest policy that sets the field: the session's, else the peer's; null: neither sets it.
 template <typename Policy>
 const Policy* nearest(const OutboxOptions& options, std::string_view peer, std::string_view session,
                       std::optional<Policy> SessionPolicy::*ofSessions, std::optional<Policy> PeerOptions::*ofPeer) {

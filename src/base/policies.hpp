@@ -6,8 +6,8 @@
 
 namespace ackbox {
 
-/// The policies of one session: the first of `sessionPolicies` that fits, else the peer's, else the outbox's, where
-/// webhooks have retries of their own. The references are into `options`.
+/// The policies of one session: the first of `sessionPolicies` that fits, else the peer's, else the outbox's, which has
+/// separate retries for webhooks. The references are into `options`.
 [[nodiscard]] const RetryPolicy& retryPolicyOf(const OutboxOptions& options, std::string_view peer,
                                                std::string_view session) noexcept;
 [[nodiscard]] GapPolicy gapPolicyOf(const OutboxOptions& options, std::string_view peer,
@@ -15,7 +15,7 @@ namespace ackbox {
 
 [[nodiscard]] PeerResetPolicy peerResetPolicyOf(const OutboxOptions& options, std::string_view peer) noexcept;
 
-/// Whether `name` is `pattern`, or begins with it up to a `*` at its end.
+/// Whether `name` equals `pattern`, or begins with the part before the `*` at its end.
 [[nodiscard]] bool fits(std::string_view pattern, std::string_view name) noexcept;
 
 }  // namespace ackbox

@@ -9,17 +9,17 @@
 
 namespace ackbox {
 
-/// What a `PostedExecutor` posts. By this type a harness distinguishes what belongs to a run, which ends with its
+/// The work that a `PostedExecutor` posts. By this type a harness distinguishes the work of a run, which ends with its
 /// process, from the store's transactions.
 struct PostedWork {
   std::function<void()> work;
   void operator()() const { work(); }
 };
 
-/// `OutboxOptions::storeExecutor` as an executor of Asio's, which a run and its alarms may be given. It runs nothing
-/// inside a call, and keeps the order if the function does.
+/// `OutboxOptions::storeExecutor` as an executor of Asio's, for a run and its alarms. It runs nothing inside a call,
+/// and keeps the order if the function does.
 ///
-/// Thread-safety: that of the function. Lifetime: any copy keeps what all of them share.
+/// Thread-safety: that of the function. Lifetime: any copy keeps the shared state alive.
 class PostedExecutor {
 public:
   using Post = std::function<void(std::function<void()>)>;
@@ -28,7 +28,7 @@ public:
 
   template <typename Function>
   void execute(Function&& function) const {
-    // What Asio posts can only be moved.
+    // Asio's functions can only be moved, so the copyable function holds them by pointer.
     auto held = std::make_shared<std::decay_t<Function>>(std::forward<Function>(function));
     shared_->post(PostedWork{[held] { std::move (*held)(); }});
   }
@@ -45,7 +45,7 @@ private:
   struct Shared {
     explicit Shared(Post given) : post(std::move(given)) {}
     const Post post;
-    // Of the services that Asio keeps, such as timers.
+    // For the services that Asio keeps, such as timers.
     boost::asio::execution_context context;
   };
 

@@ -4,7 +4,7 @@
 
 namespace ackbox {
 
-/// What this thread has computed for since it began. What waits for a disk or a lock does not count.
+/// The processor time of this thread since it began. Waiting for a disk or a lock does not count.
 [[nodiscard]] std::chrono::nanoseconds processorTime() noexcept;
 
 }  // namespace ackbox

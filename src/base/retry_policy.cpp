@@ -12,7 +12,7 @@ std::chrono::milliseconds boundOf(const RetryPolicy& policy, std::uint32_t retry
   const std::uint32_t failures = std::max(retry, 1U);
   switch (policy.backoff) {
     case Backoff::exponential: {
-      // Infinite in the end, and below the cap before any loss of precision could matter.
+      // It becomes infinite in the end; below the cap no loss of precision matters.
       const double bound = static_cast<double>(policy.base.count()) * std::pow(policy.factor, failures - 1);
       return bound < static_cast<double>(policy.cap.count())
                  ? std::chrono::milliseconds(static_cast<std::chrono::milliseconds::rep>(bound))
@@ -42,7 +42,7 @@ std::chrono::milliseconds retryDelay(const RetryPolicy& policy, std::uint32_t re
   if (!policy.jitter || bound.count() <= 0) {
     return bound;
   }
-  // The bias of the remainder is below 2^-30 for any bound that a human would configure.
+  // The bias of the remainder is below 2^-30 for any bound that a person would configure.
   const auto choices = static_cast<std::uint64_t>(bound.count()) + 1;
   return std::chrono::milliseconds(static_cast<std::chrono::milliseconds::rep>(random.next() % choices));
 }

@@ -17,12 +17,12 @@ namespace {
 constexpr std::size_t kFileBytesMax = std::size_t{64} * 1024;
 constexpr std::string_view kBlanks = " \t\r\n\f\v";
 
-// Not a plain fill: the compiler may leave out writes that nobody reads.
+// Not a plain fill: the compiler may leave out writes that are never read.
 void wipe(std::string& text) noexcept {
   explicit_bzero(text.data(), text.size());
 }
 
-/// A file's bytes, overwritten when they go out of scope.
+/// The bytes of a file, overwritten when they go out of scope.
 struct WipedBuffer {
   WipedBuffer() = default;
   WipedBuffer(const WipedBuffer&) = delete;
@@ -39,7 +39,7 @@ std::string_view trimmed(std::string_view text) {
 
 std::vector<Secret> readFile(const std::filesystem::path& path) {
   WipedBuffer buffer;
-  // The opening of a pipe would wait for its other end.
+  // Opening a pipe would wait for its other end.
   if (std::error_code absent; std::filesystem::is_fifo(path, absent)) {
     throw Error(Errc::secretsUnreadable, "secrets: file '" + path.string() + "' is no regular file, but a pipe");
   }
@@ -59,7 +59,7 @@ std::vector<Secret> readFile(const std::filesystem::path& path) {
   }
   std::vector<Secret> secrets;
   std::string_view rest(buffer.bytes.data(), size);
-  // The mark of UTF-8, which some editors begin a text with.
+  // The UTF-8 byte order mark, with which some editors begin a text.
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   rest.remove_prefix(rest.starts_with(kMark) ? kMark.size() : 0);
   while (!rest.empty()) {

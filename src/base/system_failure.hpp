@@ -7,7 +7,7 @@
 
 namespace ackbox {
 
-/// What `error` of the system is to an application: `outOfDescriptors`, `outOfMemory`, or `otherwise`.
+/// The code that an application gets for `error` of the system: `outOfDescriptors`, `outOfMemory`, or `otherwise`.
 [[nodiscard]] inline Errc errcOf(const boost::system::error_code& error, Errc otherwise) noexcept {
   namespace errc = boost::system::errc;
   if (error == errc::too_many_files_open || error == errc::too_many_files_open_in_system) {
@@ -16,8 +16,8 @@ namespace ackbox {
   return error == errc::not_enough_memory || error == errc::no_buffer_space ? Errc::outOfMemory : otherwise;
 }
 
-/// Calls `make`, whose sockets, timers and event queues need descriptors: where the system has none left, throws
-/// `Error` in place of Asio's own exception, which names no remedy.
+/// Calls `make`, which opens sockets, timers or event queues. If the system has no descriptor left, throws `Error` in
+/// place of Asio's own exception, which names no remedy.
 template <typename Make>
 decltype(auto) withDescriptors(Make&& make) {
   try {

@@ -15,7 +15,7 @@ constexpr WallTime kEarliest = std::chrono::sys_days(std::chrono::year(0) / 1 / 
 constexpr WallTime kLatest =
     WallTime(std::chrono::sys_days(std::chrono::year(9999) / 12 / 31)) + days(1) - milliseconds(1);
 
-/// Takes pieces off the front of the text; once one does not fit, nothing fits any more.
+/// Takes pieces off the front of the text; after one that does not fit, all later ones fail.
 class Pieces {
 public:
   explicit Pieces(std::string_view text) noexcept : text_(text) {}
@@ -133,7 +133,7 @@ std::optional<WallTime> parseTimestamp(std::string_view text) noexcept {
     return std::nullopt;
   }
   const WallTime minute = WallTime(std::chrono::sys_days(date)) + hours + minutes - offset;
-  // Leap seconds are inserted at the end of a UTC day, wherever the writer's clock stands.
+  // Leap seconds are inserted at the end of a UTC day, whatever the offset of the timestamp.
   if (seconds.count() == 60 && minute - floor<days>(minute) != std::chrono::hours(24) - std::chrono::minutes(1)) {
     return std::nullopt;
   }

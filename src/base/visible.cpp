@@ -17,7 +17,7 @@ bool continues(std::string_view text, std::size_t index) {
   return index < text.size() && (static_cast<unsigned char>(text[index]) & 0xc0U) == 0x80U;
 }
 
-// The UTF-8 character at the front; a single invalid byte if it is damaged, overlong or a surrogate.
+// The UTF-8 character at the front; a single invalid byte if the text there is damaged, overlong or a surrogate.
 Character decode(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   if (first < 0x80U) {

@@ -8,7 +8,7 @@
 namespace ackbox::json {
 namespace {
 
-/// What is wrong with the text as a value of `kind`; empty: nothing.
+/// The problem of the text as a value of `kind`; empty: it is valid.
 std::string problemOf(std::string_view text, Kind kind) {
   const FoundFault found = locateFault(text, std::numeric_limits<std::size_t>::max());
   const bool isOther = kindOf(trim(text)) != kind;

@@ -9,7 +9,7 @@
 namespace ackbox::json {
 namespace {
 
-/// One bit per open container: whether it is an object.
+/// One bit per open container: whether the container is an object.
 class Nesting {
 public:
   void push(bool isObject) {

@@ -33,11 +33,11 @@ std::string oneLine(std::string_view json) {
   std::string line;
   line.reserve(json.size());
   for (const char byte : json) {
-    // Only between tokens: JSON allows none of these inside a string.
+    // Only between tokens: JSON allows none of these bytes inside a string.
     const bool isBlank = byte == '\n' || byte == '\r' || byte == '\t';
     line += isBlank ? ' ' : byte;
   }
-  // What is left to escape stands in strings.
+  // The remaining characters to escape are inside strings.
   return visible(line, Escapes::json);
 }
 

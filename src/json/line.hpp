@@ -10,19 +10,19 @@
 
 namespace ackbox::json {
 
-/// Whether `text` stands in a JSON string as it is, and is ASCII that can be printed.
+/// Whether `text` needs no escapes in a JSON string, and is printable ASCII.
 [[nodiscard]] bool isPlain(std::string_view text);
 
-/// `text` as a JSON string in ASCII; bytes that are no UTF-8 become U+FFFD.
+/// `text` as a JSON string in ASCII; invalid UTF-8 becomes U+FFFD.
 [[nodiscard]] std::string asString(std::string_view text);
 
 /// The texts as a JSON array.
 [[nodiscard]] std::string list(const std::vector<std::string>& texts);
 
-/// Valid JSON on one line, without characters that steer a terminal; its meaning stays.
+/// Valid JSON on one line, without characters that control a terminal; its meaning is unchanged.
 [[nodiscard]] std::string oneLine(std::string_view json);
 
-/// One JSON object on one line, in the order of the calls: what `--json` prints.
+/// One JSON object on one line, with members in the order of the calls, as `--json` prints it.
 class Line {
 public:
   Line& add(std::string_view key, std::string_view text) { return raw(key, asString(text)); }
@@ -33,7 +33,7 @@ public:
   Line& add(std::string_view key, Integer value) {
     return raw(key, std::to_string(value));
   }
-  /// Milliseconds since 1970; or null.
+  /// As milliseconds since 1970, or null.
   Line& add(std::string_view key, const std::optional<WallTime>& instant);
   /// `json` is valid JSON on one line.
   Line& raw(std::string_view key, std::string_view json);

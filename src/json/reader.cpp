@@ -8,22 +8,22 @@
 namespace ackbox::json {
 namespace {
 
-/// Where the string's bytes from `position` on end, or where an escape stands among them.
+/// The end of the string's unescaped bytes from `position` on: its quote, or an escape.
 std::size_t plainRunEnd(std::string_view text, std::size_t position) noexcept {
   return findByte(text, position, [](auto byte) { return (byte == '"') | (byte == '\\'); });
 }
 
-/// The position behind the string that begins at `position`.
+/// The position after the string that begins at `position`.
 std::size_t skipString(std::string_view text, std::size_t position) noexcept {
   std::size_t end = plainRunEnd(text, position + 1);
   while (end < text.size() && text[end] == '\\') {
-    // Whatever is escaped is no quote.
+    // An escaped character does not end the string.
     end = plainRunEnd(text, end + 2);
   }
   return std::min(end + 1, text.size());
 }
 
-/// The position behind the object or the array that begins at `position`.
+/// The position after the object or the array that begins at `position`.
 std::size_t skipContainer(std::string_view text, std::size_t position) noexcept {
   std::size_t depth = 0;
   do {
@@ -47,7 +47,7 @@ std::size_t skipContainer(std::string_view text, std::size_t position) noexcept 
   return position;
 }
 
-/// The position behind the value that begins at `position`.
+/// The position after the value that begins at `position`.
 std::size_t skipValue(std::string_view text, std::size_t position) {
   switch (kindOf(text.substr(position))) {
     case Kind::string:
@@ -60,13 +60,13 @@ std::size_t skipValue(std::string_view text, std::size_t position) {
   }
 }
 
-/// The position of what follows the value or member that ends at `position`: the next one, or the closing bracket.
+/// The position after the value or member that ends at `position`: that of the next one, or of the closing bracket.
 std::size_t passComma(std::string_view text, std::size_t position) noexcept {
   position = skipSpace(text, position);
   return position < text.size() && text[position] == ',' ? skipSpace(text, position + 1) : position;
 }
 
-/// One bit of 64, always the same for the same key.
+/// One bit of 64; equal keys have the same bit.
 std::uint64_t bitOf(std::string_view key) noexcept {
   const std::size_t middle = key.empty() ? 0 : static_cast<unsigned char>(key[key.size() / 2]);
   const std::size_t last = key.empty() ? 0 : static_cast<unsigned char>(key.back());
@@ -101,7 +101,7 @@ void appendUtf8(std::string& out, std::uint32_t point) {
   }
 }
 
-/// Appends what `\u` and the digits at `position` stand for, a pair taken together; false for half a pair.
+/// Appends the character of `\u` and the digits at `position`, or of a surrogate pair; false for half a pair.
 bool appendUnicodeEscape(std::string& out, std::string_view text, std::size_t& position) {
   std::uint32_t point = hexQuad(text.substr(position, 4));
   position += 4;
@@ -217,12 +217,12 @@ bool Members::readAt(std::string_view text, std::size_t& position) {
 }
 
 bool Members::fill(std::string_view text, std::size_t& position) {
-  // As many as an event of ours has, so that they are not moved about.
+  // As many members as an event of this project has, to avoid reallocation.
   members_.reserve(16);
   position = skipSpace(text, position + 1);
   while (position < text.size() && text[position] == '"') {
     const std::optional<std::string_view> key = readString(text, position);
-    // Between the key and its value stands the colon.
+    // A colon stands between the key and its value.
     const std::size_t begin = skipSpace(text, skipSpace(text, position) + 1);
     const std::size_t end = skipValue(text, begin);
     if (!key || !add(*key, text.substr(begin, end - begin))) {
@@ -236,7 +236,7 @@ bool Members::fill(std::string_view text, std::size_t& position) {
 
 bool Members::add(std::string_view key, std::string_view value) {
   const std::uint64_t bit = bitOf(key);
-  // Most keys are seen to be new by their bit.
+  // For most keys the bit shows that they are new.
   const bool isKnown =
       (bits_ & bit) != 0 && std::ranges::any_of(members_, [key](const Member& member) { return member.key == key; });
   if (isKnown) {

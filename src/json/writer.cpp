@@ -39,7 +39,7 @@ void appendNumber(std::string& out, std::uint64_t value) {
   out.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
 
-/// The length of the UTF-8 character that `text` begins with; 0 when it begins with none.
+/// The length of the UTF-8 character at the start of `text`; 0 if there is no valid one.
 std::size_t characterLength(std::string_view text) {
   for (std::size_t length = 1; length <= 4 && length <= text.size(); ++length) {
     if (isUtf8(text.substr(0, length))) {
@@ -55,7 +55,7 @@ void appendString(std::string& out, std::string_view text) {
   out.push_back('"');
   const auto needsCare = [](auto byte) { return (byte < ' ') | (byte >= 0x7F) | (byte == '"') | (byte == '\\'); };
   if (findByte(text, 0, needsCare) == text.size()) {
-    // Nearly all of them.
+    // The usual case.
     out.append(text);
   } else if (isUtf8(text)) {
     appendEscaped(out, text);

@@ -8,8 +8,8 @@
 
 namespace ackbox::json {
 
-/// Appends `text` as a JSON string. What is not UTF-8 in it becomes U+FFFD, so that no text from an exception or a
-/// header can spoil a document.
+/// Appends `text` as a JSON string. Bytes that are not UTF-8 become U+FFFD, so that no text from an exception or a
+/// header can make a document invalid.
 void appendString(std::string& out, std::string_view text);
 
 /// Writes one object's members at the end of `out`. Keys are written as they are and must need no escapes.
@@ -19,19 +19,19 @@ class ObjectWriter {
 public:
   explicit ObjectWriter(std::string& out) : out_(out) { out_.push_back('{'); }
 
-  /// The key alone; its value is the caller's to append.
+  /// Writes the key alone; the caller appends its value.
   void key(std::string_view name);
   void text(std::string_view name, std::string_view value);
-  /// As `appendTimestamp` writes it.
+  /// Written by `appendTimestamp`.
   void time(std::string_view name, WallTime value);
-  /// Left out when empty.
+  /// Omitted if `value` is empty.
   void textIfAny(std::string_view name, std::string_view value);
-  /// JSON text, spliced in unchanged.
+  /// Inserts JSON text unchanged.
   void raw(std::string_view name, std::string_view json);
   void number(std::string_view name, std::uint64_t value);
-  /// A decimal string: a JavaScript peer rounds numbers beyond 2^53.
+  /// Written as a decimal string: a JavaScript peer rounds numbers beyond 2^53.
   void counter(std::string_view name, std::uint64_t value);
-  /// Members as another writer wrote them, without the braces around them.
+  /// Inserts members from another writer, without the braces around them.
   void members(std::string_view json);
   void close() { out_.push_back('}'); }
 

@@ -15,7 +15,7 @@
 namespace ackbox::protocol {
 namespace {
 
-// No instant that is reckoned from it leaves the calendar.
+// The limit keeps every instant that is computed from it within the calendar.
 constexpr std::uint64_t kUnattendedMsMax = std::uint64_t{1000} * 60 * 60 * 24 * 3650;
 
 std::optional<Outcome> parseOutcome(std::string_view name) noexcept {
@@ -27,7 +27,7 @@ std::optional<Outcome> parseOutcome(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-/// An optional text, cut to `bytesMax`; false if the member is not a text.
+/// Reads an optional text, cut to `bytesMax`; false if the member is not a text.
 bool readText(json::Members& members, std::string_view key, std::size_t bytesMax, std::string& into) {
   const std::optional<std::string_view> raw = members.find(key);
   const std::optional<std::string_view> text = raw ? members.decode(*raw) : std::nullopt;
@@ -37,7 +37,7 @@ bool readText(json::Members& members, std::string_view key, std::size_t bytesMax
   return text || !raw;
 }
 
-/// What an entry of a list of results says of its frame; false when it is not well-formed.
+/// Reads one entry of a list of results; false if it is not well-formed.
 bool readResult(json::Members& entry, FrameResult& result) {
   const std::optional<Outcome> outcome = parseOutcome(entry.text("outcome").value_or(""));
   const std::string_view duplicate = entry.find("duplicate").value_or("false");
@@ -75,7 +75,7 @@ bool readResults(std::string_view list, const SendRequest& request, std::vector<
   return entries.atEnd();
 }
 
-/// A grant is optional: an unreadable one is ignored, and no result is lost.
+/// A grant is optional: an unreadable one is ignored and costs no result.
 void readCredit(const json::Members& document, AckDocument& into) {
   if (const std::optional<json::Members> credit = json::Members::read(document.find("credit").value_or(""))) {
     into.creditFrames =
@@ -84,7 +84,7 @@ void readCredit(const json::Members& document, AckDocument& into) {
   }
 }
 
-/// Whether the request has a frame with the number that the peer has accepted last, and another id.
+/// Whether the request has another id for the number that the peer has accepted last.
 bool contradicts(const SessionReport& progress, const SendRequest& request) {
   const std::string& session = request.frames[progress.firstFrame].session;
   for (std::size_t index = progress.firstFrame; index < request.frames.size(); ++index) {
@@ -106,9 +106,9 @@ public:
 
   [[nodiscard]] bool empty() const noexcept { return byName_ ? byName_->empty() : next_ == frames_.size(); }
 
-  /// The place of the first frame of `session`; nothing if no frame is of it.
+  /// The index of the session's first frame; nothing if the session is not in the request or was reported already.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view session) {
-    // Peers report in the request's order; where one does not, sessions are looked up by name.
+    // Peers report in the request's order. If one does not, sessions are looked up by name.
     if (!byName_ && !empty() && frames_[next_].session == session) {
       return next_;
     }
@@ -122,7 +122,7 @@ public:
     return place == byName_->end() ? std::nullopt : std::optional(place->second);
   }
 
-  /// The peer has reported on the session whose first frame `find` gave.
+  /// Marks the session at `firstFrame`, a result of `find`, as reported.
   void remove(std::size_t firstFrame) {
     if (byName_) {
       byName_->erase(frames_[firstFrame].session);
@@ -132,14 +132,14 @@ public:
   }
 
 private:
-  /// On to the first frame that has a number, from `next_` on.
+  /// Moves `next_` to the first frame, from there on, that has a number.
   void seek() noexcept {
     while (next_ < frames_.size() && frames_[next_].sequence == 0) {
       ++next_;
     }
   }
 
-  /// On to the first frame of the next session; those of a session are adjacent.
+  /// Moves `next_` to the first frame of the next session; the frames of a session are adjacent.
   void pass() noexcept {
     const std::string_view session = frames_[next_].session;
     while (next_ < frames_.size() && frames_[next_].session == session) {
@@ -153,8 +153,8 @@ private:
   std::optional<std::map<std::string_view, std::size_t>> byName_;
 };
 
-/// One session's entry; nothing when it cannot be read or is of no session of the request. Of a session only the first
-/// entry counts.
+/// Reads one session's entry; nothing if it cannot be read, or names no session of the request or one that was
+/// reported.
 std::optional<SessionReport> takeSession(json::Members& entry, const SendRequest& request,
                                          UnreportedSessions& unreported) {
   const std::optional<std::string_view> id = entry.text("id");
@@ -173,7 +173,7 @@ std::optional<SessionReport> takeSession(json::Members& entry, const SendRequest
   return progress;
 }
 
-/// How far the peer has come, where that can be read; what cannot costs no result.
+/// Reads how far the peer has come; unreadable entries are skipped and cost no result.
 void readSessions(const json::Members& document, const SendRequest& request, AckDocument& into) {
   const std::string_view list = document.find("sessions").value_or("");
   if (json::kindOf(list) != json::Kind::array) {

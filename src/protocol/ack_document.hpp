@@ -11,7 +11,7 @@
 
 namespace ackbox::protocol {
 
-/// What a sender takes from an ACK document.
+/// The parts of an ACK document that a sender uses.
 struct AckDocument {
   std::vector<FrameResult> results;
   std::uint32_t creditFrames = 0;
@@ -25,15 +25,15 @@ struct AckDocument {
 /// The peer's result for one frame, and the frame's id.
 struct NamedResult {
   std::string id;
-  /// Which of the message's numbers it is about; 0: it does not say.
+  /// The message's number that the result is for, as a redrive gives it a new one; 0: not stated.
   std::uint64_t sequence = 0;
   FrameResult result;
-  /// Which enqueue of a message outside sessions it is about; nothing: it does not say.
+  /// The time of the enqueue that the result is for, outside sessions; nothing: not stated.
   std::optional<WallTime> time = {};
 };
 
 /// Reads `body` as the answer to `request`: of this version, for `delivery`, with exactly one well-formed result per
-/// frame, by id and in order. Nothing when any of this does not hold. Members that it does not know are passed over.
+/// frame, by id and in order. Nothing if any of this does not hold. Unknown members are ignored.
 [[nodiscard]] std::optional<AckDocument> readAckDocument(std::string_view body, const SendRequest& request,
                                                          std::string_view delivery);
 

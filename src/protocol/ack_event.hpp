@@ -12,21 +12,21 @@
 
 namespace ackbox::protocol {
 
-/// How many results an ACK event has at most.
+/// The most results of an ACK event.
 inline constexpr std::size_t kAckEventResultsMax = 256;
 
-/// The outcome of a frame for its ACK event. All that it names outlives the encoding.
+/// The outcome of a frame for its ACK event. The referenced data must outlive the encoding.
 struct AckEventEntry {
   std::string_view id;
-  /// The one of the message's numbers that was taken, as a redrive gives it a new one; 0: none.
+  /// The message's number that was taken, as a redrive gives it a new one; 0: there is no number.
   std::uint64_t sequence = 0;
   const FrameResult* result = nullptr;
-  /// Says the same of a message without numbers.
+  /// The time of the enqueue that was taken, for a message without numbers.
   std::optional<WallTime> time = {};
 };
 
-/// The data of an ACK event with 1 to `kAckEventResultsMax` results. Without `carriesResults`, or where it is too deep,
-/// or where it and those before it are more than `kResultBytesMax` together, a handler's JSON is left out.
+/// The data of an ACK event with 1 to `kAckEventResultsMax` results. A handler's JSON is left out without
+/// `carriesResults`, if it is too deep, or if together with the previous ones it exceeds `kResultBytesMax`.
 [[nodiscard]] std::string encodeAckEvent(std::span<const AckEventEntry> entries, bool carriesResults);
 
 }  // namespace ackbox::protocol

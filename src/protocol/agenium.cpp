@@ -16,7 +16,7 @@ constexpr std::size_t kVersionBytesMax = 16;
 // The year 9999, in milliseconds.
 constexpr std::uint64_t kTimestampMax = 253'402'300'799'999;
 
-/// What handlers are found by: what a request asks for, what an event reports; else the kind of frame itself.
+/// The name by which handlers are found: a request's method, an event's name; otherwise the kind of the frame.
 std::optional<std::string> nameOf(const std::string& kind, std::string_view payload) {
   if (kind != "EVENT" && kind != "REQUEST") {
     return kind;
@@ -26,7 +26,7 @@ std::optional<std::string> nameOf(const std::string& kind, std::string_view payl
   return !name.empty() && isPlainText(name, kTypeBytesMax) ? std::optional<std::string>(name) : std::nullopt;
 }
 
-/// The message that an event `ACK` is about; nothing when it names none.
+/// The id of the message that an event `ACK` is for; nothing if the event names none.
 std::optional<std::string> acknowledged(std::string_view payload) {
   const std::optional<json::Members> members = json::Members::read(payload);
   std::optional<json::Members> data = members ? json::Members::read(members->find("data").value_or("")) : std::nullopt;
@@ -91,7 +91,7 @@ DecodedFrame decodeOne(std::string_view body, std::size_t frameBytesMax) {
   readTimestamp(*members, reader, frame);
   const std::optional<std::string_view> payload = members->find("payload");
   reader.complainIf(!payload, "payload", "is missing");
-  // The author of an event meant it for the other path.
+  // An event of CloudEvents was meant for the other path.
   reader.complainIf(members->find("specversion").has_value(), "specversion", "belongs to an event of CloudEvents");
   decoded.refusal = reader.refusal();
   if (!decoded.refusal) {
@@ -105,7 +105,7 @@ DecodedFrame decodeOne(std::string_view body, std::size_t frameBytesMax) {
 DecodedRequest decodeAgenium(const InboundRequest& request, const InboundOptions& limits) {
   DecodedRequest decoded;
   decoded.isAgenium = true;
-  // Their agents name no media type.
+  // AGENIUM's agents send no media type.
   if (!request.contentType.empty() && !isJsonMediaType(request.contentType)) {
     decoded.isRefusedByHeaders = true;
     decoded.problem = problem(415, "Unsupported media type", "send application/json");
@@ -124,7 +124,7 @@ InboundResponse encodeAgeniumAnswer(const FrameResult& result) {
   response.contentType = kMediaTypeAck;
   json::ObjectWriter answer(response.body);
   if (result.outcome == Outcome::ack || result.outcome == Outcome::defer) {
-    // Theirs knows 200 alone for success.
+    // AGENIUM's sender accepts only 200 as success.
     answer.raw("ok", "true");
     if (result.duplicate) {
       answer.raw("duplicate", "true");

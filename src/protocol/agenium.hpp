@@ -4,12 +4,12 @@
 
 namespace ackbox::protocol {
 
-/// Reads one frame as AGENIUM's agents write them. It does not say whose it is: `source` stays empty, for the receiver
-/// to fill in. Its event `ACK` becomes an ACK event of ours.
+/// Reads one frame in the form of AGENIUM's agents. That form does not name the sender: `source` stays empty, and the
+/// receiver fills it in. Its event `ACK` becomes an ACK event of this protocol.
 [[nodiscard]] DecodedRequest decodeAgenium(const InboundRequest& request, const InboundOptions& limits);
 
-/// The answer in their form: `{"ok":true}` and status 200 once it is durably here, `"duplicate":true` if it was before;
-/// else `{"ok":false}` with why, and the status of a single frame.
+/// The answer in AGENIUM's form: `{"ok":true}` and status 200 if the frame is stored durably, with `"duplicate":true`
+/// if it was before; otherwise `{"ok":false}` with the reason, and the status of a single frame.
 [[nodiscard]] InboundResponse encodeAgeniumAnswer(const FrameResult& result);
 
 }  // namespace ackbox::protocol

@@ -13,7 +13,7 @@
 namespace ackbox::protocol {
 namespace {
 
-/// What a person would look for in an answer's JSON; nothing where there is no such text.
+/// The text for people in an answer's JSON; empty if there is no such text.
 std::string detailIn(std::string_view json) {
   if (json::findFault(json, kAnswerDepthMax) != json::Fault::none) {
     return {};
@@ -33,7 +33,7 @@ bool isOfKey(char letter) noexcept {
          letter == '+' || letter == '/' || letter == '=' || letter == '-' || letter == '_';
 }
 
-/// A receiver may say which key it was configured with, and this text goes into files, logs and pages.
+/// A receiver may quote the key that it was configured with, and this text goes into files, logs and pages.
 std::string withoutSecrets(std::string text) {
   for (const std::string_view prefix : {"whsec_", "whsk_"}) {
     for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at)) {

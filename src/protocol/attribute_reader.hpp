@@ -14,10 +14,10 @@ namespace ackbox::protocol {
 /// Whether the attribute is required.
 enum class Need : bool { optional, required };
 
-/// The result of a frame that is refused alone.
+/// The result of a frame that is refused by itself, without the rest of its request.
 [[nodiscard]] FrameResult refusalOf(std::string code, std::string detail);
 
-/// Reads attributes one by one and keeps the first complaint; after one, the others are of no interest.
+/// Reads attributes one by one and keeps the first complaint; later ones are ignored.
 ///
 /// Lifetime: `members` outlives it.
 class AttributeReader {
@@ -29,7 +29,7 @@ public:
   void counter(std::string_view name, std::uint64_t& into);
   void complainIf(bool wrong, std::string_view name, std::string_view complaint);
 
-  /// Code `malformed`; nothing while all is well.
+  /// The refusal, with code `malformed`; nothing if there was no complaint.
   [[nodiscard]] const std::optional<FrameResult>& refusal() const noexcept { return refusal_; }
 
 private:

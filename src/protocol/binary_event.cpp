@@ -20,12 +20,12 @@ namespace {
 
 constexpr std::string_view kFormatPrefix = "application/cloudevents";
 constexpr std::size_t kMediaTypeBytesMax = 256;
-// The event's own level is around the data in the other modes.
+// In the other modes the event itself is one more level around the data.
 constexpr std::size_t kEventNesting = 1;
 constexpr std::array<std::string_view, 5> kSignedOnly{"sessionid", "sessionorigin", "sessionepoch", "sessionseq",
                                                       "sessionprev"};
 
-/// RFC 7230, section 3.2.6: what older senders write around spaces and quotes.
+/// RFC 7230, section 3.2.6: older senders quote values with spaces and quotes.
 std::string unquoted(std::string_view value) {
   if (value.size() < 2 || value.front() != '"' || value.back() != '"') {
     return std::string(value);
@@ -38,7 +38,7 @@ std::string unquoted(std::string_view value) {
   return text;
 }
 
-/// A `%` that begins no pair of digits stands for itself, as from senders that encode nothing.
+/// A `%` without a pair of digits stands for itself, for senders that do not encode.
 std::string percentDecoded(std::string_view value) {
   std::string text;
   for (std::size_t at = 0; at < value.size(); ++at) {
@@ -55,7 +55,7 @@ bool isAttributeName(std::string_view name) noexcept {
   });
 }
 
-/// Why the headers make no event that may come this way; nothing when they do.
+/// Why the headers do not form an event that may be sent in this mode; nothing if they do.
 std::optional<FrameResult> headersProblem(const InboundRequest& request) {
   for (const auto& [name, value] : request.eventHeaders) {
     if (name == "data" || name == "datacontenttype") {
@@ -74,7 +74,7 @@ std::optional<FrameResult> headersProblem(const InboundRequest& request) {
   return std::nullopt;
 }
 
-/// The attributes as they stand in a structured event.
+/// The attributes, written as in a structured event.
 std::string structured(const InboundRequest& request) {
   std::string text;
   json::ObjectWriter event(text);
@@ -87,8 +87,8 @@ std::string structured(const InboundRequest& request) {
   return text;
 }
 
-/// Whether the body is a request of another mode or form. Its signature says nothing of headers, so with other ones it
-/// would be another event. A batch is known by its first member.
+/// Whether the body is a request of another mode or form. Its signature does not cover headers, so other headers would
+/// make it another event. A batch is recognised by its first member.
 bool isFrameItself(std::string_view body, std::size_t depthMax) {
   std::string_view text = json::trim(body);
   if (text.empty() || (text.front() != '{' && text.front() != '[')) {
@@ -96,7 +96,7 @@ bool isFrameItself(std::string_view body, std::size_t depthMax) {
   }
   const json::Fault fault = json::findFault(text, depthMax);
   if (fault != json::Fault::none) {
-    // What is too deep to be looked at may be one.
+    // A body that is too deep to be checked may be one.
     return fault == json::Fault::depth;
   }
   if (json::kindOf(text) == json::Kind::array) {
@@ -106,7 +106,7 @@ bool isFrameItself(std::string_view body, std::size_t depthMax) {
   return members && (members->find("specversion") || (members->find("messageId") && members->find("payload")));
 }
 
-/// Fills in the data; what keeps it from being taken, if anything.
+/// Fills in the data; returns the refusal if the data cannot be taken.
 std::optional<FrameResult> takeData(const InboundRequest& request, bool isJson, std::size_t bytesMax,
                                     InboundFrame& frame) {
   if (isJson) {

@@ -8,7 +8,7 @@
 
 namespace ackbox::protocol {
 
-/// Why a body of JSON text is refused whatever it says; nothing when it may be taken apart.
+/// Why a body of JSON text is refused whatever its content; nothing if it may be parsed.
 [[nodiscard]] std::optional<InboundResponse> bodyProblem(std::string_view body, std::size_t bytesMax,
                                                          std::size_t depthMax);
 

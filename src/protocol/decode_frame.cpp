@@ -16,7 +16,7 @@ void readSession(AttributeReader& reader, InboundFrame& frame) {
   reader.complainIf(frame.previousSequence >= frame.sequence, "sessionseq", "must be greater than sessionprev");
 }
 
-/// The data's own rules; apart, because their codes are not `malformed`.
+/// Reads the data by separate rules, because their codes are not `malformed`.
 std::optional<FrameResult> readData(json::Members& members, std::size_t bytesMax, std::string& into) {
   if (members.find("data_base64")) {
     return refusalOf("unsupported-data", "data_base64 is not taken: send JSON in data");
@@ -44,7 +44,7 @@ void decodeFrame(json::Members* members, std::size_t frameBytesMax, DecodedFrame
 
   InboundFrame& frame = decoded.frame;
   AttributeReader reader(*members);
-  // The id first: a refusal names the frame by it.
+  // The id comes first, because a refusal names the frame by it.
   reader.text("id", Need::required, kIdBytesMax, frame.id);
   std::string specVersion;
   reader.text("specversion", Need::required, kIdBytesMax, specVersion);

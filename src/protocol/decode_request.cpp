@@ -14,7 +14,7 @@
 namespace ackbox::protocol {
 namespace {
 
-/// No more of them are read than are allowed: a body of empty objects would become a hundred times its size.
+/// Reads at most the allowed number of frames: a body of empty objects would grow a hundredfold in memory.
 void decodeBatch(std::string_view batch, const InboundOptions& limits, DecodedRequest& decoded) {
   json::ElementReader elements(batch);
   json::Members members;
@@ -29,7 +29,7 @@ void decodeBatch(std::string_view batch, const InboundOptions& limits, DecodedRe
       return;
     }
     if (decoded.frames.size() == 1) {
-      // Most batches have frames of one size.
+      // Most batches have frames of one size, so the first frame gives an estimate of their number.
       const std::size_t bytes = batch.size() - elements.left();
       decoded.frames.reserve(std::min(limits.batchFramesMax, batch.size() / bytes + 1));
     }

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::string_view kHeldCode = "held";
 
-/// A result travels if it is JSON that the sender will be able to read, and if there is room for it; otherwise the
-/// detail says that it was left out.
+/// A result is sent if it is JSON that the sender can read and there is room for it; otherwise the detail says that it
+/// was left out.
 bool mayCarry(const std::string& result, std::size_t& room) {
   if (result.size() > room || !json::isValid(result, kAnswerDepthMax - kResultNesting)) {
     return false;
@@ -59,7 +59,7 @@ void appendResult(std::string& out, std::string_view id, std::uint64_t sequence,
 void appendResults(std::string& out, std::span<const std::string_view> ids, std::span<const FrameResult> results) {
   std::size_t room = kResultBytesMax;
   out.push_back('[');
-  // One result too few is safe, the sender then settles nothing; one without its frame could not be named.
+  // One result too few is safe: the sender settles nothing. A result without an id could not name its frame.
   for (std::size_t index = 0; index < std::min(ids.size(), results.size()); ++index) {
     if (index != 0) {
       out.push_back(',');
@@ -100,7 +100,7 @@ std::string encodeAckEvent(std::span<const AckEventEntry> entries, bool carriesR
     if (&entry != entries.data()) {
       data.push_back(',');
     }
-    // Also the event's own two levels are around it on the wire.
+    // On the wire, the event's own two levels are also around it.
     const bool fits =
         carriesResults && json::isValid(entry.result->result, kAnswerDepthMax - kResultNesting - kDataNesting);
     std::size_t none = 0;

@@ -7,20 +7,20 @@
 namespace ackbox::protocol {
 namespace {
 
-// What an event's attributes usually take: most bodies then grow only once.
+// The usual size of an event's attributes: with it, most bodies are allocated only once.
 constexpr std::size_t kUsualEnvelopeBytes = 512;
 
-/// A member of an object, as JSON.
+/// One member of an object, as JSON.
 std::string member(std::string_view name, std::string_view text) {
   std::string json;
   json::ObjectWriter(json).text(name, text);
   return json.substr(1);
 }
 
-/// What all events of a request say alike, as members.
+/// The members that all events of a request have in common.
 struct Envelope {
   std::string source;
-  /// Empty when it is not known.
+  /// Empty if it is not known.
   std::string audience;
   std::string session;
 
@@ -48,7 +48,7 @@ void appendEvent(std::string& out, const Envelope& envelope, const OutboundFrame
     event.members(envelope.audience);
   }
   if (frame.sequence != 0) {
-    // CloudEvents has no empty attributes: the session with the empty name goes without its own.
+    // CloudEvents has no empty attributes: the session with the empty name is sent without the attribute.
     event.textIfAny("sessionid", frame.session);
     event.members(envelope.session);
     event.counter("sessionseq", frame.sequence);
@@ -58,8 +58,8 @@ void appendEvent(std::string& out, const Envelope& envelope, const OutboundFrame
   event.close();
 }
 
-// As CloudEvents' HTTP binding has attributes in headers: in UTF-8, percent-encoded but for visible ASCII without `"`
-// and `%`.
+// Encodes an attribute as CloudEvents' HTTP binding requires: in UTF-8, percent-encoded except visible ASCII other than
+// `"` and `%`.
 std::string headerValue(std::string_view text) {
   std::string value;
   for (const char letter : text) {
@@ -105,7 +105,7 @@ EncodedRequest encodeBinaryRequest(const SendRequest& request, std::string_view 
   return encoded;
 }
 
-// An id that reads like an answer's would be refused by the receiver.
+// The receiver would refuse an id that begins like an answer's.
 std::string_view webhookIdOf(const SendRequest& request, std::string_view delivery) {
   const bool isNamedByFrame =
       request.frames.size() == 1 && !std::string_view(request.frames.front().messageId).starts_with(kAnswerIdPrefix);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kEnd = "# EOF\n";
 
-/// A label's value as both formats have it.
+/// A label's value, escaped as both formats require.
 std::string escapedLabel(std::string_view value) {
   std::string text;
   for (const char letter : value) {
@@ -48,7 +48,7 @@ std::string_view nameOf(Exposition::Type type, MetricsFormat format) {
   return "gauge";
 }
 
-/// In OpenMetrics a family's name is without what its series' names end with.
+/// In OpenMetrics a family's name lacks the suffix of its series' names.
 std::string_view familyName(std::string_view name, Exposition::Type type, MetricsFormat format) {
   if (format == MetricsFormat::openMetrics && type == Exposition::Type::counter) {
     name.remove_suffix(std::string_view("_total").size());

@@ -10,10 +10,10 @@
 
 namespace ackbox::protocol {
 
-/// Writes metric families one after the other, as Prometheus or OpenMetrics have them.
+/// Writes metric families one after the other, in the format of Prometheus or OpenMetrics.
 class Exposition {
 public:
-  /// `info`: one series of the value 1 with labels that say something; its name ends with `_info`.
+  /// `info`: one series of the value 1 that carries information in its labels; its name ends with `_info`.
   enum class Type : std::uint8_t { counter, gauge, summary, info };
   using Label = std::pair<std::string_view, std::string_view>;
   using Labels = std::vector<Label>;
@@ -22,17 +22,17 @@ public:
 
   /// Begins a family. A counter's name ends with `_total`.
   void family(std::string_view name, Type type, std::string_view help);
-  /// Adds a series to it. `suffix`: `_sum` and `_count` of a summary.
+  /// Adds a series to the current family. `suffix`: `_sum` or `_count` of a summary.
   void sample(std::uint64_t value, const Labels& labels = {}, std::string_view suffix = {});
   void sample(double value, const Labels& labels = {}, std::string_view suffix = {});
-  /// A family of one series.
+  /// Writes a family of one series.
   template <typename Number>
   void single(std::string_view name, Type type, std::string_view help, Number value) {
     family(name, type, help);
     sample(value);
   }
 
-  /// The text, with OpenMetrics' mark of its end.
+  /// Returns the text, with the end marker of OpenMetrics.
   [[nodiscard]] std::string take();
 
 private:
@@ -43,7 +43,7 @@ private:
   std::string text_;
 };
 
-/// `first` and `second` as one text: what marks the end of the first is left out.
+/// Joins `first` and `second` to one text, without the end marker of `first`.
 [[nodiscard]] std::string joinExpositions(std::string first, std::string_view second);
 
 }  // namespace ackbox::protocol

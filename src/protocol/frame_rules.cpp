@@ -36,7 +36,7 @@ std::optional<std::string> frameProblem(const Frame& frame, std::size_t depthMax
   if (frame.notBefore && frame.expiresAt && *frame.notBefore >= *frame.expiresAt) {
     return "notBefore must lie before expiresAt, or the frame could never be sent";
   }
-  // The receiver counts the wire's own levels as well: what is stored here must be readable there.
+  // The receiver also counts the wire's own levels: data that is stored here must be readable there.
   const std::size_t dataDepthMax = depthMax > kDataNesting ? depthMax - kDataNesting : 0;
   if (!frame.data.empty() && !json::isValid(frame.data, dataDepthMax)) {
     return "data must be JSON text in UTF-8, nested at most " + std::to_string(dataDepthMax) + " levels deep";

@@ -29,7 +29,7 @@ void put(std::string& out, std::size_t at, std::size_t digits, unsigned number) 
   }
 }
 
-// Digits alone stand there: the caller has looked.
+// The caller has checked that these are all digits.
 int numberAt(std::string_view text, std::size_t at, std::size_t digits) {
   int number = 0;
   for (const char digit : text.substr(at, digits)) {
@@ -85,7 +85,7 @@ std::optional<WallTime> parseHttpDate(std::string_view text) noexcept {
                                          std::chrono::day(static_cast<unsigned>(numberAt(text, 5, 2))));
   const int hour = numberAt(text, 17, 2);
   const int minute = numberAt(text, 20, 2);
-  // A leap second is the second after it.
+  // A leap second is read as the following second.
   const int second = numberAt(text, 23, 2);
   if (!date.ok() || hour > 23 || minute > 59 || second > 60) {
     return std::nullopt;

@@ -9,7 +9,7 @@
 namespace ackbox::protocol {
 namespace {
 
-// A request that was signed by a clock ahead is taken before its time and after it; both are cut to whole seconds.
+// A request signed by a fast clock is accepted before and after its timestamp; both times are cut to whole seconds.
 constexpr std::chrono::milliseconds kRetentionLeast = 2 * kSignatureTolerance + std::chrono::seconds(1);
 constexpr std::uint64_t kThreadsMost = 256;
 
@@ -19,7 +19,7 @@ void require(bool holds, const char* field, const char* problem) {
   }
 }
 
-/// Returns the places of all pools.
+/// Returns the number of places of all pools.
 std::uint64_t checkPools(const DeferredOptions& deferred) {
   std::uint64_t places = 0;
   for (std::size_t index = 0; index < deferred.pools.size(); ++index) {

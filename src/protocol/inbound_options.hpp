@@ -10,8 +10,7 @@ namespace ackbox::protocol {
 /// The numbers among the options, each with its range.
 [[nodiscard]] std::span<const Option<InboundOptions>> inboundOptionRows();
 
-/// Throws `OptionError` for the first option that cannot be used. The peers are looked at by themselves, see
-/// `manager::PeerRegistry`.
+/// Throws `OptionError` for the first option that cannot be used. `manager::PeerRegistry` checks the peers.
 void checkInboundOptions(const InboundOptions& options);
 
 }  // namespace ackbox::protocol

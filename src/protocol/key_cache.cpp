@@ -26,7 +26,7 @@ std::shared_ptr<const KeyRing> KeyCache::current() {
   {
     const MutexLock lock(mutex_);
     const SteadyTime now = clock_->steadyNow();
-    // The end of the grace is no moment later for the last look at the source.
+    // The last load of the source must not come later than the end of the grace.
     const bool isOver = isFailing_ && !hasEnded_ && now - readAt_ >= grace_;
     if (now - askedAt_ >= kRefresh || isOver) {
       askedAt_ = now;
@@ -38,13 +38,13 @@ std::shared_ptr<const KeyRing> KeyCache::current() {
     try {
       onProblem_(what);
     } catch (...) {
-      // Documented: a listener harms nobody.
+      // Documented: an exception of the callback does no harm.
     }
   }
   return ring;
 }
 
-// Returns what to call `onProblem` with; empty: nothing.
+// Returns the text to call `onProblem` with; empty: there is nothing to report.
 std::string KeyCache::refresh(SteadyTime now) {
   std::string failure = "an exception of an unknown kind";
   try {

@@ -6,8 +6,8 @@
 
 namespace ackbox::protocol {
 
-/// Lengths in bytes that `proto/README.md` states; both directions use the same ones, so that what one side may
-/// enqueue the other side takes.
+/// Lengths in bytes that `proto/README.md` states. Both directions use the same limits, so that the receiver accepts
+/// every frame that the sender may enqueue.
 inline constexpr std::size_t kIdBytesMax = 128;
 inline constexpr std::size_t kTypeBytesMax = 256;
 inline constexpr std::size_t kSessionBytesMax = 256;
@@ -17,8 +17,8 @@ inline constexpr std::size_t kTraceparentBytesMax = 256;
 inline constexpr std::size_t kCodeBytesMax = 128;
 inline constexpr std::size_t kDetailBytesMax = 512;
 
-/// The most that a frame's attributes take on the wire, with their names. JSON doubles quotes and backslashes, so a
-/// frame whose texts are full of them may take more.
+/// The usual maximum of a frame's attributes on the wire, with their names. JSON doubles quotes and backslashes, so a
+/// frame with many of them may take more.
 inline constexpr std::size_t kEnvelopeBytesMax = 4096;
 // The names of all members, two times, two numbers and the punctuation take 512.
 static_assert(2 * kAgentBytesMax + 3 * kIdBytesMax + kTypeBytesMax + kSessionBytesMax + kTraceparentBytesMax + 512 <=
@@ -30,14 +30,14 @@ inline constexpr std::size_t kDataNesting = 2;
 inline constexpr std::size_t kResultNesting = 3;
 inline constexpr std::size_t kAnswerDepthMax = 64;
 
-/// Handlers' results that one ACK document carries, all together. Leaves room for the rest under the 1 MiB that a
+/// The limit of all handlers' results in one ACK document together. It leaves room for the rest under the 1 MiB that a
 /// sender reads.
 inline constexpr std::size_t kResultBytesMax = 256UL * 1024;
 
-/// No peer may silence a sender for longer.
+/// The longest pause that a peer may ask of a sender.
 inline constexpr std::chrono::milliseconds kRetryAfterMax = std::chrono::hours(1);
 
-/// No grant is believed beyond these.
+/// Larger grants are cut to these.
 inline constexpr std::uint64_t kCreditFramesMax = 256;
 inline constexpr std::uint64_t kCreditBytesMax = 1ULL << 30U;
 

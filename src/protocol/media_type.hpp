@@ -4,11 +4,11 @@
 
 namespace ackbox::protocol {
 
-/// Whether a Content-Type header's value says `wanted` (lower-case), in any case, with any parameters but a charset
-/// other than UTF-8.
+/// Whether a Content-Type header names `wanted` (lower-case), in any case, with any parameters except a charset other
+/// than UTF-8.
 [[nodiscard]] bool isMediaType(std::string_view headerValue, std::string_view wanted) noexcept;
 
-/// Whether a `datacontenttype` stands for JSON: `application/json`, `text/json`, or any `+json`.
+/// Whether a `datacontenttype` means JSON: `application/json`, `text/json`, or any `+json`.
 [[nodiscard]] bool isJsonMediaType(std::string_view value) noexcept;
 
 /// Whether `text` begins with `start` (lower-case), in any case.

@@ -10,8 +10,8 @@
 namespace ackbox::protocol {
 namespace {
 
-/// A busy database is free again within a second, and a disk that was full for a moment may be. If it stays full, the
-/// sender's own probes grow slower.
+/// A busy database is free again within a second, and a full disk may be. If it stays full, the sender's own probes
+/// slow down.
 constexpr std::uint32_t kRetrySeconds = 1;
 
 InboundResponse makeProblem(int status, std::string_view title, std::string_view detail, std::string_view limitName,

@@ -7,11 +7,11 @@
 
 namespace ackbox::protocol {
 
-/// A problem document that also names the limit that was passed, such as `maxbytes`.
+/// A problem document that also names the exceeded limit, such as `maxbytes`.
 [[nodiscard]] InboundResponse limitProblem(int status, std::string_view title, std::string_view detail,
                                            std::string_view limitName, std::uint64_t limit);
 
-/// 413, before anything of a body is looked at.
+/// Status 413, before any part of a body is read.
 [[nodiscard]] InboundResponse bodyTooLarge(std::uint64_t bodyBytesMax);
 
 }  // namespace ackbox::protocol

@@ -15,7 +15,7 @@ bool isSuccess(int status) noexcept {
   return status >= 200 && status < 300;
 }
 
-/// The 5xx that speak of the server as a whole, or of what stands before it.
+/// Whether a status reports an outage of the whole server, or of a proxy in front of it.
 bool isOutage(int status) noexcept {
   return status == 502 || status == 503 || status == 504 || status == 507;
 }
@@ -26,13 +26,13 @@ bool isUnclear(int status) noexcept {
   return !isOfClient && !isOutage(status);
 }
 
-/// The server's failure at a frame: a 5xx that names no outage, or a number outside 100 to 599, which counts as a 5xx
-/// (RFC 9110, 15).
+/// Whether a status is a failure of the server with a frame: a 5xx that is no outage, or a number outside 100 to 599,
+/// which counts as a 5xx (RFC 9110, 15).
 bool isFault(int status) noexcept {
   return (status < 100 || status >= 500) && !isOutage(status);
 }
 
-/// The outcome of a request whose answer says nothing of its frames.
+/// The outcome of a request when the answer says nothing about its frames.
 RequestOutcome judge(int status) noexcept {
   switch (status) {
     case 400:
@@ -46,7 +46,7 @@ RequestOutcome judge(int status) noexcept {
     case 410:
       return RequestOutcome::peerGone;
     default:
-      // A redirect is never followed, and a client error that is not about the body will not go away by itself.
+      // A redirect is never followed, and a client error that is not about the body does not go away by itself.
       return status >= 300 && status < 500 ? RequestOutcome::peerRefused : RequestOutcome::peerUnavailable;
   }
 }
@@ -55,14 +55,14 @@ std::optional<std::chrono::milliseconds> waitOf(std::string_view retryAfter, std
   return parseRetryAfter(retryAfter, now, std::chrono::duration_cast<std::chrono::seconds>(kRetryAfterMax));
 }
 
-/// Adds what an answer says in whatever form, for people alone.
+/// Adds the text of an answer of any form, for people only.
 void readText(std::string_view contentType, std::string_view body, SendReport& report) {
   if (const std::string said = textOfAnswer(contentType, body); !said.empty()) {
     report.error.append(": ").append(said);
   }
 }
 
-/// Adds what a problem document says: its texts to the error, its `maxbytes` to the credit.
+/// Adds the content of a problem document: its texts to the error, its `maxbytes` to the credit.
 void readProblem(std::string_view contentType, std::string_view body, SendReport& report) {
   if (!isMediaType(contentType, kMediaTypeProblem) || json::findFault(body, kAnswerDepthMax) != json::Fault::none) {
     readText(contentType, body, report);
@@ -81,7 +81,7 @@ void readProblem(std::string_view contentType, std::string_view body, SendReport
   report.creditBytes = parseCapped(members->find("maxbytes").value_or(""), kCreditBytesMax).value_or(0);
 }
 
-// Of a problem document that is signed. A request that was sent back to its sender is refused there with the same key.
+// For a signed problem document. A request sent back to its sender is refused with the same key, but in its own name.
 bool isPeersProblem(const SendRequest& request, int status, std::string_view contentType, std::string_view body) {
   if (!isMediaType(contentType, kMediaTypeProblem) || json::findFault(body, kAnswerDepthMax) != json::Fault::none) {
     return false;
@@ -102,7 +102,7 @@ SendReport readAnswer(const SendRequest& request, std::string_view delivery, int
   const bool mayAnswer = isSuccess(status) || status == 422 || status == 503;
   if (mayAnswer && !request.frames.empty() && isMediaType(contentType, kMediaTypeAck)) {
     if (std::optional<AckDocument> document = readAckDocument(body, request, webhookIdOf(request, delivery))) {
-      // A Retry-After here repeats the one frame's own wish; it is no pause of the peer.
+      // A Retry-After here repeats the delay of the one frame; it does not pause the peer.
       report.outcome = RequestOutcome::answered;
       report.results = std::move(document->results);
       report.creditFrames = document->creditFrames;
@@ -142,7 +142,7 @@ SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::str
   SendReport report;
   report.outcome = judge(status);
   if (report.outcome == RequestOutcome::peerGone) {
-    // Held and probed instead: a refusal for good must be the peer's own.
+    // Held and probed instead: a refusal for good must be signed by the peer.
     report.outcome = RequestOutcome::peerRefused;
   }
   report.isUnclear = isUnclear(status);
@@ -181,9 +181,8 @@ SendReport readWebhookAnswer(int status, std::string_view retryAfter, std::strin
   if (!isSuccess(status)) {
     readText(contentType, body, report);
   }
-  // Such receivers often say 400 where the signature does not hold: with a wrong secret, one answer must not cost a
-  // message that a mended secret would deliver.
-  // A fault is charged, and tried again for as long as the policy says.
+  // Such receivers often answer 400 to a wrong signature: with a wrong secret, one answer must not cost a message that
+  // a corrected secret would deliver. A fault is charged, and retried for as long as the policy says.
   if (isSuccess(status) || status == 400 || isFault(status)) {
     FrameResult result;
     result.outcome = Outcome::ack;

@@ -9,7 +9,7 @@
 namespace ackbox::protocol {
 namespace {
 
-// "00" and what follows it: trace id, parent id, flags, with their dashes.
+// The length of "00", trace id, parent id and flags, with their dashes.
 constexpr std::size_t kTraceparentLength = 55;
 
 bool isHex(std::string_view text) noexcept {
@@ -82,7 +82,7 @@ std::optional<InboundResponse> versionProblem(std::string_view version) {
     return std::nullopt;
   }
   InboundResponse response;
-  // Not 400, by which a sender gives its messages up one by one: this one is to hold the peer until somebody looks.
+  // Not 400, on which a sender gives up its messages one by one: this status holds the peer until an operator acts.
   response.status = 415;
   response.contentType = kMediaTypeProblem;
   json::ObjectWriter document(response.body);
@@ -100,7 +100,7 @@ bool isTraceparent(std::string_view text) noexcept {
     return false;
   }
   const std::string_view version = text.substr(0, 2);
-  // Later versions may go on behind another dash.
+  // Later versions may continue after another dash.
   const bool endsWell = text.size() == kTraceparentLength || (version != "00" && text[kTraceparentLength] == '-');
   return isHex(version) && version != "ff" && endsWell && isId(text.substr(3, 32)) && isId(text.substr(36, 16)) &&
          isHex(text.substr(53, 2)) && isVisibleAscii(text, kTraceparentBytesMax);

@@ -12,7 +12,7 @@ std::string_view resultProblem(std::string_view result) {
   if (result.size() > kResultBytesMax) {
     return "is larger than 256 KiB";
   }
-  // In an ACK event, which is the longer way, the event's own levels are around it.
+  // Checked for an ACK event, which adds the event's own levels around the result.
   switch (json::findFault(result, kAnswerDepthMax - kResultNesting - kDataNesting)) {
     case json::Fault::none:
       return {};

@@ -4,8 +4,8 @@
 
 namespace ackbox::protocol {
 
-/// Why a handler's result cannot be carried to the sender, as the end of a sentence; empty: it can, or the handler gave
-/// no result. Asked at every door that a result comes in by.
+/// Why a handler's result cannot be sent to the sender, as the end of a sentence; empty: it can, or there is no result.
+/// Called wherever a result comes in.
 [[nodiscard]] std::string_view resultProblem(std::string_view result);
 
 }  // namespace ackbox::protocol

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kSecretsMax = 16;
 constexpr std::size_t kSignaturesMax = 16;
-// Each of these costs a computation over all of the body with each key.
+// Each of these costs a computation over the whole body with each key.
 constexpr std::size_t kAsymmetricMax = 4;
 constexpr std::size_t kAsymmetricTriesMax = 16;
 constexpr std::string_view kAsymmetricVersion = "v1a";
@@ -26,7 +26,7 @@ struct Signature {
   std::string_view text;
 };
 
-/// The members of `v1,… v1a,…`; nothing when there are too many.
+/// The members of `v1,… v1a,…`; nothing if there are too many.
 std::optional<std::vector<Signature>> split(std::string_view list) {
   std::vector<Signature> signatures;
   std::size_t asymmetric = 0;
@@ -56,7 +56,7 @@ bool isWithinTolerance(std::uint64_t sentAt, WallTime now) {
   return apart <= kSignatureTolerance && apart >= -kSignatureTolerance;
 }
 
-// Text against text, so that there is one spelling of the right one only; takes the same time wherever they differ.
+// Compares the texts, so that only one spelling is right, in a time that does not depend on where they differ.
 bool isSame(std::string_view expected, std::string_view given) noexcept {
   return expected.size() == given.size() && CRYPTO_memcmp(expected.data(), given.data(), expected.size()) == 0;
 }
@@ -118,7 +118,7 @@ SignatureVerdict KeyRing::verify(const SignatureHeaders& headers, std::string_vi
   const SignedContent content{headers.id, headers.timestamp, body};
   std::size_t tries = 0;
   for (const auto& key : verifying_) {
-    // Empty: not computed yet.
+    // Empty until it is computed.
     std::string expected;
     for (const Signature& signature : *signatures) {
       if (signature.version != key->version() || signature.text.size() != key->signatureLength()) {

@@ -15,29 +15,29 @@
 
 namespace ackbox::protocol {
 
-/// How far the clocks of two agents may be apart, in either direction.
+/// The largest allowed difference of two agents' clocks, in either direction.
 inline constexpr std::chrono::seconds kSignatureTolerance{300};
 
-/// Stands before a request's id in the id that its answer is signed with, so that neither is taken for the other.
+/// The prefix that turns a request's id into the signed id of its answer, so that neither is taken for the other.
 inline constexpr std::string_view kAnswerIdPrefix = "re_";
 
-/// The three headers of a signed message. As received they are whatever the other side wrote.
+/// The three headers of a signed message. Received headers are unchecked text.
 struct SignatureHeaders {
   std::string id;
   std::string timestamp;
   std::string signature;
 };
 
-/// What became of a verification.
+/// The result of a verification.
 enum class SignatureVerdict : std::uint8_t {
   valid,
   /// A header is missing or empty.
   missing,
-  /// The timestamp is no number of seconds, or the list of signatures is too long.
+  /// The timestamp is not a number of seconds, or the list of signatures is too long.
   malformed,
-  /// The timestamp is further from now than the tolerance.
+  /// The timestamp differs from the current time by more than the tolerance.
   skewed,
-  /// None of the signatures is any of the keys'.
+  /// No signature matches a key.
   mismatch,
 };
 
@@ -48,21 +48,21 @@ class KeyRing {
 public:
   using Keys = std::vector<std::shared_ptr<const SigningKey>>;
 
-  /// None: nobody is believed, and nothing is signed.
+  /// No keys: no message is verified, and none is signed.
   KeyRing() = default;
   explicit KeyRing(Keys keys);
-  /// Throws `Error` with `invalidOption` naming a malformed secret by its place, without showing it.
+  /// Throws `Error` with `invalidOption`, which gives the position of a malformed secret, not its text.
   explicit KeyRing(std::span<const Secret> secrets);
 
   [[nodiscard]] bool canSign() const noexcept { return !signing_.empty(); }
-  /// How many keys a signature is tried with.
+  /// The number of keys that a signature is tried with.
   [[nodiscard]] std::size_t verifyingKeys() const noexcept { return verifying_.size(); }
 
-  /// Signs with every key that can, one signature each.
+  /// Signs with every key that can sign, one signature for each.
   [[nodiscard]] SignatureHeaders sign(std::string_view id, std::string_view body, WallTime now) const;
 
-  /// Looks at nothing of the body but its bytes, once for each shared key however many signatures there are, and at
-  /// most 16 times for all others. A text that has not a signature's length costs nothing.
+  /// Reads the body only as bytes, once for each shared key whatever the number of signatures, and at most 16 times for
+  /// all other keys. A text of another length than a signature's costs nothing.
   [[nodiscard]] SignatureVerdict verify(const SignatureHeaders& headers, std::string_view body, WallTime now) const;
 
 private:

@@ -39,7 +39,7 @@ using MacContext = std::unique_ptr<EVP_MAC_CTX, Freer<EVP_MAC_CTX_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
 using DigestContext = std::unique_ptr<EVP_MD_CTX, Freer<EVP_MD_CTX_free>>;
 
-// Only memory, or a library without these algorithms, can be the cause.
+// Only a lack of memory, or a library without these algorithms, can be the cause.
 void require(bool succeeded) {
   if (!succeeded) {
     throw Error(Errc::outOfMemory, "OpenSSL could not compute a signature");
@@ -101,7 +101,7 @@ public:
   }
 
 private:
-  // Never finalised: each computation goes on from a copy.
+  // Never finalised: each computation continues with a copy.
   MacContext keyed_;
 };
 
@@ -119,7 +119,7 @@ public:
   [[nodiscard]] std::size_t signatureLength() const noexcept override { return lettersOf(kSignatureBytes); }
   [[nodiscard]] bool isShared() const noexcept override { return false; }
   [[nodiscard]] bool canSign() const noexcept override { return isPrivate_; }
-  // A private key is our own, and what we signed ourselves proves nothing of a peer.
+  // A private key belongs to this agent, and a signature that it made itself proves nothing about a peer.
   [[nodiscard]] bool canVerify() const noexcept override { return !isPrivate_; }
 
   [[nodiscard]] std::string sign(const SignedContent& content) const override {

@@ -9,7 +9,7 @@ namespace ackbox::protocol {
 namespace {
 
 int statusOf(const FrameResult& result) noexcept {
-  // Waiting does not mend a missing predecessor, as a 503 would suggest to whatever stands between the two.
+  // Waiting does not bring a missing predecessor, although a 503 would suggest so to a proxy between the agents.
   if (result.code == "out-of-sequence") {
     return 422;
   }
@@ -26,7 +26,7 @@ int statusOf(const FrameResult& result) noexcept {
   return 503;
 }
 
-/// Whole seconds, up: a header that promised less would call the sender back too soon.
+/// Rounds up to whole seconds: a shorter time in the header would call the sender back too soon.
 std::uint32_t secondsUp(std::optional<std::chrono::milliseconds> delay) {
   const auto wished = std::chrono::ceil<std::chrono::seconds>(
       std::clamp(delay.value_or(std::chrono::milliseconds(0)), std::chrono::milliseconds(0), kRetryAfterMax));

@@ -7,11 +7,11 @@
 
 namespace ackbox::protocol {
 
-/// The status of a request of one frame by what became of it, and its Retry-After.
+/// Sets the status of a request of one frame from its result, and its Retry-After.
 void setStatus(const FrameResult& result, InboundResponse& response);
 
-/// Whether a sender takes a result with this code for a word of the receiver itself, which says more than that a frame
-/// was refused.
+/// Whether a result with this code comes from the receiver itself, and so carries more information for a sender than
+/// the refusal of a frame.
 [[nodiscard]] bool isReceiversOwn(std::string_view code) noexcept;
 
 }  // namespace ackbox::protocol

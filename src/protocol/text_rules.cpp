@@ -24,7 +24,7 @@ bool isPlainText(std::string_view text, std::size_t bytesMax) {
   if (text.size() > bytesMax) {
     return false;
   }
-  // Nearly all of them are plain ASCII, and short.
+  // Nearly all texts are plain ASCII, and short.
   if (findByte(text, 0, [](auto byte) { return (byte < ' ') | (byte >= 0x7F); }) == text.size()) {
     return true;
   }

@@ -10,10 +10,10 @@ namespace ackbox::protocol {
 /// UTF-8 without control characters (C0, DEL, C1), at most `bytesMax`; may be empty.
 [[nodiscard]] bool isPlainText(std::string_view text, std::size_t bytesMax);
 
-/// Visible ASCII without spaces, at most `bytesMax`; may be empty. What can stand in a header and come back unchanged.
+/// Visible ASCII without spaces, at most `bytesMax`; may be empty. Such a text passes through a header unchanged.
 [[nodiscard]] bool isVisibleAscii(std::string_view text, std::size_t bytesMax) noexcept;
 
-/// A decimal counter: digits only, no leading zero, at most 2^63-1, which is what SQLite holds.
+/// A decimal counter: digits only, no leading zero, at most 2^63-1, the limit of SQLite.
 [[nodiscard]] std::optional<std::uint64_t> parseCounter(std::string_view text) noexcept;
 
 /// As `parseCounter`, but a larger number counts as `maximum`, and so does anything above it.

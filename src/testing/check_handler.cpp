@@ -33,10 +33,10 @@ void validate(const CheckOptions& options) {
   }
 }
 
-// What may be spent on a smaller world, besides the number of runs: a world that never comes to rest costs the most.
+// The limit of steps for minimizing, besides the number of runs: a world that never comes to rest costs the most.
 constexpr std::uint64_t kMinimizeStepsMax = 200'000;
 
-/// Leaves items of a plan out as long as the world still fails.
+/// Leaves out items of a plan for as long as the world still fails.
 class Minimizer {
 public:
   Minimizer(const HandlerFactory& factory, const HandlerInvariant& invariant, const CheckOptions& options)
@@ -59,7 +59,7 @@ private:
 
   [[nodiscard]] bool mayRun() const noexcept { return runsLeft_ > 0 && stepsLeft_ > 0; }
 
-  // The last ones first: a fault without the frames before it is rarely one.
+  // Tries the last items first: a fault is rarely one without the frames before it.
   bool leaveOut(HandlerPlan& plan, std::size_t length) {
     bool smaller = false;
     std::vector<std::size_t> kept;

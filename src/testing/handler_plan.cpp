@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// What a plan is drawn with.
+/// Draws the random choices of a plan.
 class Dice {
 public:
   explicit Dice(std::uint64_t seed) : random_(seededRandom(seed)) {}
@@ -26,7 +26,7 @@ private:
   const std::shared_ptr<Random> random_;
 };
 
-// Faults come while frames do.
+// Faults occur during the time in which frames are enqueued.
 constexpr std::uint64_t kSpanMs = 4'000;
 
 struct NetworkFaultKind {
@@ -52,7 +52,7 @@ void drawFrames(Dice& dice, const CheckOptions& options, HandlerPlan& plan) {
   std::string sender = dice.of(options.senders);
   for (std::uint64_t number = 1; number <= options.frames; ++number) {
     PlannedFrame frame;
-    // Some share an instant and thus a commit and a request.
+    // Some frames share an instant, and so a commit and a request.
     if (!dice.chance(crowds ? 0.7 : 0.2)) {
       at += dice.upTo(std::max<std::uint64_t>(2 * kSpanMs / options.frames, 2));
       sender = dice.of(options.senders);
@@ -89,7 +89,7 @@ void drawProcessFaults(Dice& dice, const CheckOptions& options, HandlerPlan& pla
     fault.process = process();
     fault.fault = kFaults[dice.below(kFaults.size())];
     fault.after = dice.below(6);
-    // Once, or for longer than a wait for the lock lasts.
+    // Once, or for longer than a wait for the lock.
     fault.count = dice.chance(0.5) ? 1 : 1 + dice.below(100);
     plan.items.emplace_back(std::move(fault));
   }

@@ -21,7 +21,7 @@
 namespace ackbox::testing {
 namespace {
 
-/// The handler's transaction, which notes what is enqueued.
+/// The handler's transaction, which records enqueued frames.
 class NotingTransaction final : public InboundTransaction {
 public:
   NotingTransaction(InboundTransaction& inner, std::vector<Frame>& enqueued) : inner_(inner), enqueued_(enqueued) {}
@@ -102,7 +102,7 @@ public:
     outbox_.emplace(OutboxManager::open(folder_.path() / "agent.db", std::move(outbox)));
     InboundOptions inbound;
     inbound.allowAnonymous = true;
-    // Never called: it makes that a frame can be deferred.
+    // Never called, but it allows frames to be deferred.
     inbound.deferred.handler = [](const DeferredFrame&) {};
     inbound.deferred.executor = std::make_shared<boost::asio::any_io_executor>(io_.get_executor());
     inbound.onHandlerError = [this](const InboundFrame&, std::string_view what) { result_.thrown = what; };
@@ -182,7 +182,7 @@ private:
       const SendReport report =
           protocol::readAnswer(request, encoded.webhookId, answer.status, answer.contentType, "", answer.body);
       if (report.results.empty()) {
-        // The request was refused as a whole.
+        // The request was refused as a whole, so there is no result of the frame.
         result_.answer.detail = report.error.empty() ? answer.body : report.error;
       } else {
         result_.answer = report.results.front();

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Ten times what a world takes: some forty steps a frame.
+// Ten times the usual number of steps: about forty for each frame.
 constexpr std::uint64_t kStepsMax = 10'000;
 constexpr std::uint64_t kStepsMaxPerFrame = 400;
 
@@ -68,7 +68,7 @@ void HandlerWorld::start(const std::string& process) {
     simulation_.start(process);
     startFault_.clear();
   } catch (const std::exception& error) {
-    // Its disk is made anew at the next start.
+    // The next start creates its disk again.
     startFault_ = process + " cannot start: " + error.what();
   }
 }
@@ -89,7 +89,7 @@ void HandlerWorld::startStopped() {
   }
 }
 
-// What failed, or was not done because the process was killed, is done again: the id makes it happen once.
+// Repeats the enqueues that failed or that a kill prevented: the id makes each take effect once.
 void HandlerWorld::enqueue(const std::string& sender) {
   std::vector<std::size_t>& unsaid = unsaid_[sender];
   if (unsaid.empty() || !simulation_.running(sender)) {
@@ -111,7 +111,7 @@ void HandlerWorld::enqueue(const std::string& sender) {
   } catch (const Error& error) {
     simulation_.note(sender, std::string("could not enqueue: ") + error.what());
     if (healed_) {
-      // Its disk is gone: it was to be killed at a write.
+      // Its disk is gone, because the process was to be killed at a write.
       simulation_.kill(sender);
     }
   }
@@ -128,7 +128,7 @@ void HandlerWorld::begin(const PlannedItem& item) {
     sent.frame.data = std::to_string(frame->number);
     if (options_.frame) {
       sent.frame = options_.frame(frame->number, *random);
-      // The default of `Frame::session` is the check's to choose.
+      // If `Frame::session` has its default, the check chooses the session.
       sent.frame.session = sent.frame.session == Frame().session ? frame->session : sent.frame.session;
     }
     sent.frame.peer = Frame().peer;
@@ -195,7 +195,7 @@ void HandlerWorld::play() {
     startStopped();
     while (!unblock.empty() && unblock.begin()->first <= simulation_.now()) {
       unblock.erase(unblock.begin());
-      // One that goes on is set again.
+      // A block that has not ended is set again.
       simulation_.network().heal();
       simulation_.network().setFaults(network);
       for (const auto& [until, block] : unblock) {
@@ -242,7 +242,7 @@ bool HandlerWorld::isAtRest() {
         return false;
       }
     } catch (const Error&) {
-      // Its disk is gone: it was to be killed at a write.
+      // Its disk is gone, because the process was to be killed at a write.
       simulation_.kill(name);
       return false;
     }
@@ -278,7 +278,7 @@ std::string HandlerWorld::whyNotAtRest() {
 
 void HandlerWorld::rest() {
   const auto end = simulation_.now() + options_.restMax;
-  // What does not start now that nothing fails will not start later.
+  // No fault is active now, so a process that does not start now will not start later.
   constexpr int kStartsRefusedMax = 20;
   int startsRefused = 0;
   while (simulation_.now() < end && steps_ < stepsMax_ && startsRefused < kStartsRefusedMax) {
@@ -289,7 +289,7 @@ void HandlerWorld::rest() {
     }
     run(simulation_.now() + 500ms);
     if (isAtRest()) {
-      // Second copies may still be on their way.
+      // Duplicated requests may still be on their way.
       run(simulation_.now() + 11 * plan_.delayMax);
       startStopped();
       if (isAtRest()) {

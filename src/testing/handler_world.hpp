@@ -17,9 +17,9 @@
 
 namespace ackbox::testing {
 
-/// What one world came to.
+/// The result of one world.
 struct HandlerWorldResult {
-  /// Empty: nothing is wrong.
+  /// Empty if the world has no fault.
   std::string fault;
   std::string trace;
   std::uint64_t calls = 0;
@@ -27,30 +27,30 @@ struct HandlerWorldResult {
   std::uint64_t kills = 0;
   std::uint64_t diskFaults = 0;
   std::uint64_t requests = 0;
-  /// Pieces of work, which is what a world costs.
+  /// The number of steps of work, which is the cost of a world.
   std::uint64_t steps = 0;
 };
 
 /// The senders, the receiver and the faults of one plan.
 ///
-/// Lifetime: what the constructor is given must outlive it. Thread-safety: none.
+/// Lifetime: the arguments of the constructor must outlive it. Thread-safety: none.
 class HandlerWorld {
 public:
-  /// `traceLinesMax`: 0 keeps no trace. Throws as `checkHandler`.
+  /// `traceLinesMax`: 0 keeps no trace. Throws like `checkHandler`.
   HandlerWorld(const HandlerFactory& factory, const HandlerInvariant& invariant, const CheckOptions& options,
                const HandlerPlan& plan, std::size_t traceLinesMax);
   HandlerWorld(const HandlerWorld&) = delete;
   HandlerWorld& operator=(const HandlerWorld&) = delete;
   ~HandlerWorld();
 
-  /// Runs the world to its end. To be called once.
+  /// Runs the world to its end. Call it once.
   [[nodiscard]] HandlerWorldResult run();
 
 private:
   struct Receiver;
   struct Sender;
   class Transaction;
-  /// By the numbers of frames.
+  /// Accidents by the numbers of their frames.
   using Accidents = std::map<std::uint64_t, PlannedAccident>;
 
   [[nodiscard]] static std::string uriOf(const std::string& process) { return "urn:agent:" + process; }
@@ -96,11 +96,11 @@ private:
   TemporaryFolder folder_;
   Ledger ledger_;
   HandlerWorldResult result_;
-  // Those that are still to come.
+  // The accidents that are still to come.
   Accidents accidents_;
-  // By id: where the ledger has the frame.
+  // By id: the frame's index in the ledger.
   std::map<std::string, std::size_t> places_;
-  // What each sender has yet to store: places in the ledger.
+  // The frames that each sender has yet to store, as indexes in the ledger.
   std::map<std::string, std::vector<std::size_t>> unsaid_;
   std::set<std::string> names_;
   std::map<std::string, std::chrono::nanoseconds> restartAt_;

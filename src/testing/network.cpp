@@ -56,7 +56,7 @@ void Network::heal() {
 }
 
 bool Network::chance(double probability) {
-  // Always drawn, so that one fault more or less does not shift all that follows.
+  // Always drawn, so that adding or removing one fault does not shift all later draws.
   const double drawn = static_cast<double>(random_.next() >> 11U) * 0x1p-53;
   return drawn < probability;
 }
@@ -145,7 +145,7 @@ void Network::send(Address from, SendRequest request, SendHandler handler) {
   inbound.body = std::move(encoded.body);
   inbound.webhookId = std::move(encoded.webhookId);
   inbound.traceparent = hop;
-  // As on connections of mutual TLS, which nobody between the agents can write on.
+  // As on connections with mutual TLS, on which only the agents can write.
   inbound.certificateAgents = {agent};
   carry(id, inbound, fate);
   if (fate.twice) {
@@ -244,7 +244,7 @@ void Network::died(const Address& process) {
   std::erase_if(exchanges_, [&](auto& entry) {
     const bool gone = entry.second.from == process;
     if (gone) {
-      // What it holds may end more than itself: only after the map is whole again.
+      // Destroyed after the map is consistent again, because destroying it may end further exchanges.
       silenced.push_back(std::move(entry.second));
     }
     return gone;

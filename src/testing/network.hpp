@@ -18,7 +18,7 @@
 
 namespace ackbox::testing {
 
-/// One life of a process, as the network knows it.
+/// One life of a process, as seen by the network.
 struct Address {
   std::string process;
   std::uint64_t life = 0;
@@ -28,7 +28,7 @@ struct Address {
 /// Carries encoded requests and answers between processes, in true time.
 class Network final : public SimulatedNetwork {
 public:
-  /// Hands a request to a listening process; false when nobody listens there. The answer may never come.
+  /// Hands a request to a listening process; false if none listens there. The answer may never come.
   using Deliver = std::function<bool(const std::string& process, InboundRequest, std::function<void(InboundResponse)>)>;
 
   Network(Random& random, Trace& trace, Deliver deliver)
@@ -40,14 +40,14 @@ public:
   [[nodiscard]] std::uint64_t requests() const override { return lastExchange_; }
 
   void send(Address from, SendRequest request, SendHandler handler);
-  /// The sender's run ended: what it has under way is cancelled.
+  /// The sender's run ended: cancels its requests under way.
   void cancel(const Address& from);
-  /// A process died: its requests get no answer, and those that wait for it lose the connection.
+  /// A process died: its own requests get no answer, and the senders of requests to it lose the connection.
   void died(const Address& process);
 
-  /// When the next arrival is due; nothing when nothing is on the way.
+  /// The time of the next arrival; nothing if no message is on the way.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> next() const;
-  /// Time is `now`: what has arrived is handed over.
+  /// Sets the time to `now` and delivers all messages that have arrived.
   void moveTo(std::chrono::nanoseconds now);
 
 private:
@@ -59,7 +59,7 @@ private:
     SendHandler handler;
     bool handled = false;
   };
-  /// Which faults a request meets.
+  /// The faults that a request meets.
   struct Fate {
     bool refused = false;
     bool lost = false;
@@ -81,7 +81,7 @@ private:
   void end(std::uint64_t exchange, SendReport report);
   void endLater(std::uint64_t exchange, RequestOutcome outcome, std::string error);
   void answerLater(std::uint64_t exchange, InboundResponse response);
-  /// Under way to its receiver, which it may not reach.
+  /// Sends the request on its way; it may not arrive.
   void carry(std::uint64_t id, const InboundRequest& inbound, const Fate& fate);
   void arrive(std::uint64_t exchange, const InboundRequest& request, const Fate& fate);
   void arriveAgain(std::uint64_t exchange, const std::string& from, const std::string& to,
@@ -99,7 +99,7 @@ private:
   std::map<std::uint64_t, Exchange> exchanges_;
 };
 
-/// The network's near end in one process.
+/// The sender in one process, connected to the network.
 class NetworkSender final : public Sender {
 public:
   NetworkSender(Network& network, Address from) : network_(network), from_(std::move(from)) {}

@@ -12,8 +12,8 @@
 
 namespace ackbox::testing {
 
-/// The platform's VFS as one process sees it, until the process dies: then nothing is read or written through it any
-/// more, while closing and the release of locks go on. Syncs are not passed on, and sleeping takes no time.
+/// The platform's VFS for one process, until the process dies: then nothing is read or written through it any more, but
+/// files can still be closed and locks released. Syncs are not passed on, and sleeping takes no time.
 ///
 /// Lifetime: registered while it lives; no connection may outlive it. Thread-safety: none.
 class ProcessVfs {
@@ -26,18 +26,18 @@ public:
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   void die() noexcept { dead_ = true; }
   [[nodiscard]] bool dead() const noexcept { return dead_; }
-  /// Dies instead of the write that comes `writes` from now.
+  /// Dies instead of the write after the next `writes` ones.
   void dieAtWrite(std::uint64_t writes) noexcept { writesLeft_ = writes; }
 
-  /// Of the calls that may meet `fault`, `count` fail after the next `after` ones, while the process goes on.
+  /// The calls that may meet `fault`: the next `after` ones succeed, then `count` fail, while the process goes on.
   void fail(DiskFault fault, std::uint64_t after, std::uint64_t count) noexcept { failing_ = {fault, after, count}; }
   void mend() noexcept { failing_.reset(); }
 
-  /// Is called for each call that fails while the process goes on. It must not throw.
+  /// `callback` is called for each call that fails while the process goes on. It must not throw.
   void onFault(std::function<void(DiskFault)> callback) { onFault_ = std::move(callback); }
 
-  /// Whether the next change of a file may happen: SQLITE_OK, or the code that it fails with, which is `refusal` unless
-  /// the disk is full.
+  /// Whether the next change of a file may happen: SQLITE_OK, or the error code, which is `refusal` unless the disk is
+  /// full.
   [[nodiscard]] int change(int refusal) noexcept;
   [[nodiscard]] int sync() noexcept;
   [[nodiscard]] int lockForWriting() noexcept;
@@ -50,7 +50,7 @@ private:
   };
   [[nodiscard]] bool fails(DiskFault fault) noexcept;
 
-  // First, so that SQLite's pointer leads back to this object.
+  // Must be first, so that SQLite's pointer leads back to this object.
   struct Registered {
     sqlite3_vfs vfs;
     ProcessVfs* self;

@@ -23,13 +23,13 @@ namespace {
 
 using Work = std::function<void()>;
 
-// SQLite knows VFSes by name, and several simulations may run in one program.
+// SQLite identifies a VFS by its name, and several simulations may run in one program.
 std::string uniqueVfsName() {
   static std::atomic<std::uint64_t> last{0};
   return "ackbox-simulation-" + std::to_string(++last);
 }
 
-/// The three of a process that could go on: its store's transactions, a run of the manager's own, and its executor, on
+/// The three sources of work in a process: its store's transactions, a run of the manager's own, and its executor, on
 /// which requests arrive.
 enum class Turn : std::uint8_t { store, run, io };
 
@@ -45,7 +45,7 @@ std::string_view describe(DiskFault fault) {
   return "";
 }
 
-/// From one start to the next death.
+/// One life of a process, from its start to its death.
 class Life final : public SimulatedProcess {
 public:
   Life(Network& network, Trace& trace, Address address, std::shared_ptr<VirtualClock> clock,
@@ -65,7 +65,7 @@ public:
     vfs_.die();
     statements_.stop();
     agent_.reset();
-    // Jobs hold their manager, which holds its jobs: each is ended as failed.
+    // Jobs hold their manager, which holds its jobs: each job is ended as failed.
     while (runNext(Turn::store)) {
     }
     network_.died(address_);
@@ -73,7 +73,7 @@ public:
     arrivals_.reset();
     io_.reset();
     do {
-      // What is let go of may post.
+      // Destroying the work may post more.
       for (std::deque<Work> lost = std::exchange(*run_, {}); !lost.empty(); lost = std::exchange(*run_, {})) {
         lost.clear();
       }
@@ -87,7 +87,7 @@ public:
     base.random = random_;
     base.vfs = vfs_.name();
     if (!base.log) {
-      // Peers come and go in each world.
+      // Peers go up and down in each world, so these records are dropped.
       base.log = [](const LogRecord&) {};
     }
     base.storeExecutor = [store = store_, run = run_](Work work) {
@@ -304,7 +304,7 @@ private:
   std::chrono::nanoseconds now_{0};
   Trace trace_;
   Network network_;
-  // Destroyed before the network, which they call.
+  // Destroyed before the network, because processes call it.
   Processes processes_;
   std::vector<std::pair<Processes::value_type*, Turn>> turns_;
 };

@@ -7,7 +7,7 @@
 namespace ackbox::testing {
 namespace {
 
-// SQLite calls what it was given for new connections without an argument.
+// SQLite calls the hook for new connections without an argument of the caller, so this variable carries it.
 thread_local StatementTrace* watching = nullptr;
 
 bool isWrite(std::string_view statement) {

@@ -10,8 +10,8 @@ struct sqlite3;
 
 namespace ackbox::testing {
 
-/// Adds to a trace which of one process's transactions that changed rows are committed and undone, and what was written
-/// outside of one.
+/// Adds events of one process to a trace: the transactions that changed rows, as committed or undone, and the writes
+/// outside a transaction.
 ///
 /// Lifetime: no connection of the process may outlive it. Thread-safety: none.
 class StatementTrace {
@@ -31,7 +31,7 @@ public:
     const bool isOn_;
   };
 
-  /// The process ends: what its connections undo from now on is no event.
+  /// The process ends: later rollbacks of its connections are not traced.
   void stop() noexcept { isStopped_ = true; }
 
 private:
@@ -42,7 +42,7 @@ private:
   const std::string process_;
   const std::string vfs_;
   bool isStopped_ = false;
-  // By connection: how many rows it had changed when its transaction began.
+  // By connection: the number of rows that it had changed when its transaction began.
   std::map<sqlite3*, int> changesBefore_;
 };
 

@@ -11,7 +11,7 @@ namespace ackbox::testing {
 
 namespace {
 
-// Nothing here outlives the process, so the machine's memory will do; TMPDIR names another place.
+// No file here outlives the process, so the machine's memory suffices; TMPDIR names another folder.
 std::filesystem::path parentFolder() {
   const char* const memory = "/dev/shm";
   return std::getenv("TMPDIR") == nullptr && access(memory, W_OK) == 0 ? memory

@@ -4,7 +4,7 @@
 
 namespace ackbox::testing {
 
-/// A new folder, removed with its contents at the end.
+/// A new folder, removed with its contents by the destructor.
 class TemporaryFolder {
 public:
   /// Throws `std::system_error`.

@@ -6,7 +6,7 @@
 namespace ackbox::testing {
 namespace {
 
-// Names of processes are short; events line up behind two of them.
+// Names of processes are short; the events are aligned after two names.
 constexpr std::size_t kNamesWidth = 18;
 
 }  // namespace

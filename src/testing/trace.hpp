@@ -8,19 +8,19 @@
 
 namespace ackbox::testing {
 
-/// What happened in a simulation, a line for each event; the oldest lines go when there are too many.
+/// The events of a simulation, one line each; beyond the limit, the oldest lines are dropped.
 ///
 /// Thread-safety: none. Lifetime: the simulation's.
 class Trace {
 public:
-  /// From now on, the last `linesMax` events.
+  /// Starts to keep the last `linesMax` events.
   void start(std::size_t linesMax) { linesMax_ = linesMax; }
   [[nodiscard]] bool isOn() const noexcept { return linesMax_ > 0; }
   void moveTo(std::chrono::nanoseconds now) noexcept { now_ = now; }
 
-  /// What `process` did, or what happened to it. Nothing when it is off.
+  /// Adds an event of `process`. Does nothing if the trace is off.
   void add(std::string_view process, std::string_view event);
-  /// What `from` sent to `to`. Nothing when it is off.
+  /// Adds a message from `from` to `to`. Does nothing if the trace is off.
   void add(std::string_view from, std::string_view to, std::string_view event);
 
   [[nodiscard]] std::string text() const;

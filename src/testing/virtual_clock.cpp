@@ -43,7 +43,7 @@ public:
     fire(state_);
   }
   void cancel() override {
-    // What it holds may hold this alarm.
+    // Destroyed at the end of the call, because the callback may hold this alarm.
     const std::function<void()> dropped = std::exchange(slot_->wake, nullptr);
   }
 
@@ -75,7 +75,7 @@ std::unique_ptr<Alarm> VirtualClock::makeAlarm(const boost::asio::any_io_executo
 }
 
 void VirtualClock::advance(std::chrono::nanoseconds by) {
-  // Up, so that a clock that was asked to reach a deadline reaches it.
+  // Rounded up, so that a clock that was asked to reach a deadline reaches it.
   const auto passed =
       std::chrono::ceil<std::chrono::nanoseconds>(std::chrono::duration<double, std::nano>(by) * state_->rate);
   state_->steady += passed;

@@ -10,7 +10,7 @@
 #include "protocol/wire.hpp"
 #include "testing/handler_world.hpp"
 
-// What is read out of the files of a handler's world in its end, and whether the invariant holds of it.
+// Reads the files of a handler's world at its end, and checks the invariant.
 
 namespace ackbox::testing {
 
@@ -72,7 +72,7 @@ void HandlerWorld::judge() {
       readReplies(name);
     }
   }
-  // Writable, because the log of a killed process is recovered; but not by what follows.
+  // Writable, because the log of a killed process is recovered; query_only keeps the invariant from writing.
   SQLite::Database database(fileOf(options_.receiver).string(), SQLite::OPEN_READWRITE);
   std::set<std::string> applied;
   SQLite::Statement rows(database, "SELECT frame FROM ackbox_testing_applied ORDER BY at");

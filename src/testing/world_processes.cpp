@@ -8,7 +8,7 @@
 #include "ackbox/inbound_handler.hpp"
 #include "testing/handler_world.hpp"
 
-// The processes of a handler's world, and what befalls the handler when it is called.
+// The processes of a handler's world, and the accidents of the handler when it is called.
 
 namespace ackbox::testing {
 namespace {
@@ -75,7 +75,7 @@ private:
 };
 
 void HandlerWorld::prepareFiles() {
-  // The mark of what took effect is a row that the handler's own transaction writes.
+  // The mark of a frame that took effect is a row that the handler's own transaction writes.
   execute(fileOf(options_.receiver),
           "CREATE TABLE ackbox_testing_applied(at INTEGER PRIMARY KEY, frame TEXT);" + options_.schema);
   for (const std::vector<std::string>* names : {&options_.senders, &options_.sinks}) {
@@ -102,7 +102,7 @@ void HandlerWorld::addReceiver() {
     peers.insert(peers.end(), options_.sinks.begin(), options_.sinks.end());
     OutboxOptions outbox = options_.outbox;
     outbox.agent = uriOf(options_.receiver);
-    // The events of deferred frames are read in the end.
+    // The ACK events of deferred frames are read at the end.
     outbox.ackedRetention = kYear;
     outbox.peers.clear();
     for (const std::string& peer : peers) {
@@ -142,7 +142,7 @@ void HandlerWorld::addSender(const std::string& name) {
     outbox.batchFrames = plan_.batchFrames;
     outbox.requestTimeout = 5s;
     outbox.ackTimeout = 5s;
-    // So that each message can be asked for in the end.
+    // So that each message can be looked up at the end.
     outbox.ackedRetention = kYear;
     outbox.retry.horizon = kYear;
     outbox.retry.delays = {10ms, 100ms, 1s};
@@ -207,7 +207,7 @@ HandlerResult HandlerWorld::call(const FrameHandler& handler, const InboundFrame
     mark.bind(1, frame.id);
     mark.exec();
   }
-  // Of a frame that was deferred, its own run meets it.
+  // The accident of a deferred frame occurs in the frame's own run.
   if (accident == accidents_.end() || result.outcome == Outcome::defer) {
     return result;
   }
@@ -226,7 +226,7 @@ void HandlerWorld::callDeferred(const DeferredHandler& handler, DeferredFrame fr
   simulation_.note(options_.receiver, "the deferred handler is called with " + nameOf(frame.frame()));
   if (const auto accident = accidentOf(frame.frame()); accident != accidents_.end()) {
     const PlannedAccident met = accidents_.extract(accident).mapped();
-    // The fault meets its commit, or what it writes before by itself.
+    // The fault meets the commit of the handler, or an earlier write of its own.
     meetAccident(met, met.write < 4 ? 0 : met.write);
   }
   handler(std::move(frame));

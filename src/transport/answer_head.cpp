@@ -6,7 +6,7 @@ namespace ackbox::transport {
 namespace {
 
 constexpr std::string_view kVersionBegin = "HTTP/1.";
-// `HTTP/1.1 `, and the status behind it.
+// The status follows `HTTP/1.1 `.
 constexpr std::size_t kStatusAt = 9;
 constexpr std::size_t kStatusEnd = 12;
 
@@ -28,7 +28,7 @@ int statusIn(std::string_view bytes) noexcept {
   return (digits[0] - '0') * 100 + (digits[1] - '0') * 10 + (digits[2] - '0');
 }
 
-/// The head's bytes with the empty line that ends it.
+/// The length of the head, including the empty line that ends it; 0 if the head is not whole.
 std::size_t lengthOf(std::string_view bytes) noexcept {
   for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n', end + 1)) {
     const std::string_view next = bytes.substr(end + 1, 2);
@@ -50,7 +50,7 @@ bool lacksBlank(std::string_view head) noexcept {
   return head[kStatusEnd] == '\r' || head[kStatusEnd] == '\n';
 }
 
-/// Empty: nothing is to be mended. A head with an invalid status line is left to the parser.
+/// The mended head; empty if nothing is to be mended. A head with an invalid status line is left to the parser.
 std::string mended(std::string_view head) {
   bool isRight = !lacksBlank(head);
   for (std::size_t end = head.find('\n'); isRight && end != std::string_view::npos; end = head.find('\n', end + 1)) {

@@ -18,7 +18,7 @@ std::string headOf(const InboundResponse& response, Framing framing, std::size_t
   const auto add = [&head](std::string_view name, std::string_view value) {
     head.append(name).append(": ").append(value).append("\r\n");
   };
-  // A sender whose clock is wrong learns by how much.
+  // A sender with a wrong clock learns the difference from it.
   add("Date", protocol::formatHttpDate(now));
   if (!response.contentType.empty()) {
     add("Content-Type", response.contentType);

@@ -9,17 +9,17 @@
 
 namespace ackbox::transport {
 
-/// How the length of an answer's body is said.
+/// How an answer indicates the length of its body.
 enum class Framing : std::uint8_t {
   /// By `Content-Length`.
   counted,
-  /// By chunks, for it is not known yet.
+  /// By chunks, because the length is not known yet.
   chunked,
   /// By the end of the connection: the client's HTTP is too old for chunks.
   untilClosed,
 };
 
-/// The status line and the headers of an answer. `bodyBytes` is for one that is counted.
+/// The status line and the headers of an answer. `bodyBytes` is used with `Framing::counted` only.
 [[nodiscard]] std::string headOf(const InboundResponse& response, Framing framing, std::size_t bodyBytes,
                                  bool keepAlive, WallTime now);
 

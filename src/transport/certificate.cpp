@@ -27,7 +27,7 @@ std::optional<WallTime> certificateEnds(const std::filesystem::path& file) {
   const std::unique_ptr<BIO, decltype(&BIO_free)> input(BIO_new_file(file.c_str(), "r"), BIO_free);
   std::optional<WallTime> first;
   while (input) {
-    // A key in the same file is passed over.
+    // PEM_read_bio_X509 skips a key in the same file.
     const std::unique_ptr<X509, decltype(&X509_free)> certificate(
         PEM_read_bio_X509(input.get(), nullptr, nullptr, nullptr), X509_free);
     if (!certificate) {

@@ -6,18 +6,18 @@
 namespace ackbox::transport {
 namespace {
 
-// How long a place that has not answered yet may be silent while others wait; doubled by each silence, up to a minute.
+// How long a place that has not answered yet may be silent while others wait. Each silence doubles it, up to a minute.
 constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(1);
 constexpr std::uint32_t kDoublingsMax = 6;
 
-// Of so many grants one is for a place that has not answered, if one waits.
+// One grant of this many goes to a place that has not answered, if one waits.
 constexpr std::uint32_t kGrantsShared = 8;
 
-// Places that are remembered although nothing is asked of them: more than a sender speaks to in turn. A peer has one
-// for each time that its certificates were loaded.
+// Unused places that are remembered: more than a sender uses in turn. A peer has one place for each time that its
+// certificates were loaded.
 constexpr std::size_t kUnusedMax = 1'024;
 
-// Between looks for descriptors that have become free elsewhere in the process.
+// The pause before looking again for descriptors that other parts of the process have released.
 constexpr std::chrono::milliseconds kShortagePause{250};
 
 }  // namespace
@@ -113,7 +113,7 @@ ConnectionBudget::Place& ConnectionBudget::placeOf(const std::string& name) {
   return place;
 }
 
-// Live ones first, then those that were silent least often, each in the order of their coming.
+// Live places first, then those with the fewest silences; among equals, the earliest turn.
 ConnectionBudget::Turn ConnectionBudget::turnOf(Place& place) {
   return {!place.isLive, place.silences, place.turn, &place};
 }
@@ -149,8 +149,8 @@ bool ConnectionBudget::mayHaveOne(const Place& place) const noexcept {
   return place.isLive || unproven_.size() < unprovenMax_;
 }
 
-// Whether a place answers and how often it was silent is remembered while it has a connection or wants one, and of
-// others as long as there are not too many of them.
+// A place's state (whether it answers, and how often it was silent) is kept while it has a connection or wants one. Of
+// the others, only the `kUnusedMax` newest are kept.
 void ConnectionBudget::rest(Place& place) {
   if (place.slots != 0 || !place.waiting.empty() || place.turn != 0) {
     return;
@@ -161,7 +161,7 @@ void ConnectionBudget::rest(Place& place) {
   }
   while (unused_.size() > kUnusedMax) {
     const auto oldest = unused_.begin();
-    // Its name goes with it.
+    // A copy: the place owns its name, and is erased below.
     const std::string name = oldest->second->name;
     unused_.erase(oldest);
     places_.erase(name);
@@ -185,7 +185,7 @@ void ConnectionBudget::settle() {
     // An idle connection is closed only for a place that may have one.
     if (!mayHaveOne(place) || (used_ >= max_ && !evictIdle_())) {
       place.waiting.push_front(wish);
-      // It keeps its turn: nobody was preferred to it.
+      // The place keeps its turn, as no other place was served before it.
       place.turn = turn;
       turns_.insert(turnOf(place));
       makeRoom();
@@ -224,7 +224,7 @@ void ConnectionBudget::gone(Slot& slot) noexcept {
     rest(slot.place_);
     look();
   } catch (...) {
-    // The next look finds it.
+    // The next call of `look` finds it.
     return;
   }
 }
@@ -236,7 +236,7 @@ void ConnectionBudget::prove(Place& place) {
   }
 }
 
-// Evicts connections whose patience is over, as many as wait.
+// Evicts up to as many connections as there are places that wait, from those with expired patience.
 void ConnectionBudget::makeRoom() {
   const SteadyTime now = clock_->steadyNow();
   for (std::size_t wanted = turns_.size(); wanted > 0 && !unproven_.empty(); --wanted) {
@@ -261,7 +261,7 @@ void ConnectionBudget::setAlarm() {
     return;
   }
   const SteadyTime now = clock_->steadyNow();
-  // Those whose patience is over already are evicted, or will be when an opening connection reports its end.
+  // Connections with expired patience are evicted already, or will be when an opening connection reports its end.
   const auto next = std::ranges::find_if(unproven_, [now](const auto& entry) { return entry.first > now; });
   const SteadyTime due = now < pausedUntil_ ? pausedUntil_ : next == unproven_.end() ? SteadyTime() : next->first;
   if (due == SteadyTime()) {

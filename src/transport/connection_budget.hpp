@@ -18,21 +18,20 @@
 
 namespace ackbox::transport {
 
-/// The connections that one client may have open, shared out among the places that want one. Places that have answered
-/// last time go first, and a quarter is theirs alone; of the rest, one grant of eight is kept for the other places, as
-/// long as one of them waits. Any other place has one connection at a time, and gives it back when it was silent for a
-/// while and somebody waits: at first for a second, then for twice as long each time. So many mute peers do not keep
-/// the others waiting, and busy ones do not keep a new peer from being served.
+/// Shares one client's connections among the places that want one. Places that answered last time go first, and a
+/// quarter of the connections is for them alone. One grant in eight goes to another place while one waits. Such a place
+/// has one connection at a time; it loses it after a silence while others wait: first after one second, then after
+/// twice as long each time. So mute peers do not delay the others, and busy peers do not shut out a new one.
 ///
-/// Thread-safety: owned by the client's strand, but for two figures.
+/// Thread-safety: owned by the client's strand, except `used` and `most`.
 class ConnectionBudget : public std::enable_shared_from_this<ConnectionBudget> {
 public:
   class Slot;
-  /// Called on the strand, never inside `ask`. Of a slot that is given back, its holder closes the connection.
+  /// Called on the strand, never inside `ask`. The holder of a slot that is given back closes its connection.
   using Grant = std::function<void(std::shared_ptr<Slot>)>;
   using Evict = std::function<void()>;
 
-  /// What asks; to let go of it is to want nothing any more.
+  /// A request for a connection. Releasing it withdraws the request.
   struct Wish {
     Grant grant;
     Evict evict;
@@ -43,22 +42,22 @@ public:
                    std::function<bool()> evictIdle);
 
   [[nodiscard]] std::shared_ptr<Wish> ask(const std::string& place, Grant grant, Evict evict);
-  /// The place has answered a request, or has not.
+  /// Records that the place answered a request, or did not.
   void answered(const std::string& place);
   void failed(const std::string& place);
-  /// A connection that was granted is open, or could not be opened.
+  /// Records that a granted connection is open, or could not be opened.
   void opened(bool isOpen);
-  /// The process has no more descriptors: nothing is granted for a moment, and then little at a time.
+  /// Reports that the process is out of descriptors: nothing is granted for a moment, then few connections at a time.
   void shortage();
-  /// Somebody may be granted a connection now.
+  /// Grants connections, later, if any can be granted.
   void look();
   void close();
 
-  /// Connections that are granted. From any thread.
+  /// The connections that are granted. From any thread.
   [[nodiscard]] std::size_t used() const noexcept { return used_; }
-  /// How many there may be. From any thread.
+  /// The limit of connections. From any thread.
   [[nodiscard]] std::size_t most() const noexcept { return max_; }
-  /// Places that are remembered: all that are in use, and some of the others.
+  /// The number of remembered places: all that are in use, and some of the others.
   [[nodiscard]] std::size_t placesKnown() const noexcept { return places_.size(); }
 
 private:
@@ -66,15 +65,15 @@ private:
     std::string name;
     std::deque<std::weak_ptr<Wish>> waiting;
     bool isLive = false;
-    /// How often it was silent since it answered.
+    /// The number of silences since the place answered.
     std::uint32_t silences = 0;
-    /// Of a place that is not live, its only one.
+    /// The only slot of a place that is not live.
     Slot* slot = nullptr;
-    /// Connections that it has.
+    /// The number of its connections.
     std::size_t slots = 0;
-    /// In `turns_`, with this number.
+    /// Its key in `turns_`; 0: it is not in `turns_`.
     std::uint64_t turn = 0;
-    /// In `unused_`, with this number; 0: it is in use.
+    /// Its key in `unused_`; 0: it is in use.
     std::uint64_t unusedSince = 0;
   };
   using Turn = std::tuple<bool, std::uint32_t, std::uint64_t, Place*>;
@@ -86,7 +85,7 @@ private:
   void settle();
   [[nodiscard]] Place& nextPlace();
   [[nodiscard]] bool mayHaveOne(const Place& place) const noexcept;
-  /// Forgets the oldest places that nothing is asked of, beyond those that are worth remembering.
+  /// Forgets the oldest unused places beyond the number that is remembered.
   void rest(Place& place);
   void grant(Place& place, const std::shared_ptr<Wish>& wish);
   void gone(Slot& slot) noexcept;
@@ -102,16 +101,16 @@ private:
   const std::unique_ptr<Alarm> alarm_;
   std::map<std::string, Place> places_;
   std::set<Turn> turns_;
-  // Places with no connection that nobody asks for, by when that began. What is remembered of them is a courtesy.
+  // Places without a connection or a wish, by when that began. Their state is kept only to serve them better.
   std::map<std::uint64_t, Place*> unused_;
   std::uint64_t lastUnused_ = 0;
-  // Grants to live places since another one that waited had one.
+  // Grants to live places since the last grant to another place.
   std::uint32_t liveGrants_ = 0;
-  // Of places that are not live, by when they may be evicted.
+  // Slots of places that are not live, by when they may be evicted.
   std::set<std::pair<SteadyTime, Slot*>> unproven_;
   std::uint64_t lastTurn_ = 0;
   std::atomic<std::size_t> used_ = 0;
-  // Granted and not open yet, and how many may be.
+  // Connections that are granted and not open yet, and their limit.
   std::size_t opening_ = 0;
   std::size_t window_ = std::numeric_limits<std::size_t>::max();
   SteadyTime pausedUntil_{};
@@ -119,7 +118,7 @@ private:
   bool closed_ = false;
 };
 
-/// One connection of the budget; its end gives it back.
+/// One connection of the budget. Its destructor gives it back.
 class ConnectionBudget::Slot {
 public:
   Slot(std::weak_ptr<ConnectionBudget> budget, Place& place, std::weak_ptr<Wish> wish)
@@ -134,7 +133,7 @@ private:
   const std::weak_ptr<ConnectionBudget> budget_;
   Place& place_;
   const std::weak_ptr<Wish> wish_;
-  // While it is among the unproven.
+  // Used while the slot is among the unproven.
   SteadyTime evictAt_{};
   bool isUnproven_ = false;
 };

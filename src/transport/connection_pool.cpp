@@ -72,7 +72,7 @@ void ConnectionPool::sweep() {
   setAlarm();
 }
 
-// One alarm for all, at the first end; connections that were used again meanwhile only make a sweep find nothing.
+// One alarm for all, at the first expiry. If connections were used again meanwhile, the sweep finds nothing.
 void ConnectionPool::setAlarm() {
   if (alarmSet_ || idle_.empty()) {
     return;

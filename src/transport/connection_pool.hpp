@@ -12,7 +12,7 @@
 
 namespace ackbox::transport {
 
-/// The idle keep-alive connections of one client, by where they lead and with which certificates they began.
+/// The idle keep-alive connections of one client, by destination and by the generation of their certificates.
 ///
 /// Thread-safety: none; owned by the client's strand.
 class ConnectionPool : public std::enable_shared_from_this<ConnectionPool> {
@@ -26,17 +26,17 @@ public:
   ConnectionPool(const boost::asio::any_io_executor& executor, std::shared_ptr<Clock> clock,
                  std::chrono::milliseconds idleTimeout, std::chrono::milliseconds connectionAge);
 
-  /// The connection used last; without a stream when none is left that is young enough and that the peer has not
-  /// visibly closed.
+  /// Takes the connection used last. Its stream is null if no connection is left that is young enough and that the peer
+  /// has not visibly closed.
   [[nodiscard]] Connection take(const std::string& place);
 
-  /// Keeps a connection on which an exchange ended cleanly, unless it has lived its time.
+  /// Keeps a connection after a clean exchange, unless it has reached its maximum age.
   void give(const std::string& place, Connection connection);
 
-  /// Closes the one that has been idle longest. False if none is idle.
+  /// Closes the connection that has been idle longest. False if no connection is idle.
   bool closeOldest();
 
-  /// Closes all, and whatever is given later.
+  /// Closes all connections, and any that is given later.
   void close();
 
 private:
@@ -55,7 +55,7 @@ private:
   const std::unique_ptr<Alarm> alarm_;
   bool alarmSet_ = false;
   bool closed_ = false;
-  // In each list the one that was used last stands last.
+  // Each list is ordered by last use; the most recent is last.
   std::map<std::string, std::vector<Idle>> idle_;
 };
 

@@ -33,7 +33,7 @@ void Connector::guard(const Step& step) {
     step();
   } catch (const std::exception& thrown) {
     if (!handler_) {
-      // The handler's own.
+      // An exception of the handler itself.
       throw;
     }
     Handler handler = std::move(handler_);
@@ -70,8 +70,7 @@ void Connector::cancel() {
   }
 }
 
-// A name service that hangs cannot be interrupted, only left alone: the alarm reports, and a late reply finds no
-// handler.
+// A name service that hangs cannot be interrupted. The alarm reports the timeout, and a late reply finds no handler.
 void Connector::resolve(const Url& url) {
   setAlarm(options_->resolveTimeout, &Connector::onResolveTimeout);
   resolver_.async_resolve(
@@ -87,7 +86,7 @@ void Connector::onResolved(const error_code& error, const asio::ip::tcp::resolve
   alarm_->cancel();
   if (error) {
     failure_.error = "resolving " + authority_ + ": " + error.message();
-    // A resolver that can open nothing finds nothing, and says so in many ways.
+    // A resolver that can open no descriptor reports this in many ways, such as that the name was not found.
     failure_.isOurs = isOutOfDescriptors();
   }
   for (const auto& entry : results) {

@@ -22,13 +22,13 @@ class Connector : public std::enable_shared_from_this<Connector> {
 public:
   /// Why there is no connection.
   struct Failure {
-    /// For people.
+    /// Text for people.
     std::string error;
-    /// This process has no descriptor or memory for one: it says nothing of the peer.
+    /// This process lacks the descriptors or the memory; the failure says nothing about the peer.
     bool isOurs = false;
   };
 
-  /// An open connection, or null and what is in the way.
+  /// Called with an open connection, or with null and the failure.
   using Handler = std::function<void(std::shared_ptr<Stream> stream, const Failure& failure)>;
 
   /// `options.clock` must be set.
@@ -43,8 +43,7 @@ public:
 private:
   using Endpoint = boost::asio::ip::tcp::endpoint;
 
-  /// Runs `step`; what that throws is the end of this attempt, and must not reach the executor, which serves all
-  /// others.
+  /// Runs `step`. An exception from it ends this attempt; it must not reach the executor, which serves all others.
   template <typename Step>
   void guard(const Step& step);
   void resolve(const Url& url);
@@ -65,13 +64,13 @@ private:
   std::string authority_;
   std::string host_;
   std::shared_ptr<TlsContext> tls_;
-  // Null once the end was reported or is no longer wanted.
+  // Null after the end was reported or the attempt was cancelled.
   Handler handler_;
   std::vector<Endpoint> endpoints_;
   std::size_t next_ = 0;
-  // The attempt under way; a completion of any other socket is stale.
+  // The socket of the current attempt. A completion of any other socket is stale.
   std::shared_ptr<boost::asio::ip::tcp::socket> socket_;
-  // The same, once its handshake began.
+  // The same connection, after its handshake began.
   std::shared_ptr<Stream> stream_;
   Failure failure_;
 };

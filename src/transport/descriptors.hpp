@@ -4,17 +4,17 @@
 
 namespace ackbox::transport {
 
-/// How many descriptors this process may have open at once, now.
+/// The current limit of open descriptors of this process.
 [[nodiscard]] std::size_t descriptorLimit();
 
-/// How many connections one server or one sender may have, of so many descriptors: a quarter, and at most 256, is left
-/// to the store's files and to what else the process has open.
+/// The number of connections that one server or one sender may have with `descriptors` descriptors: a quarter of them,
+/// at most 256, is left to the store's files and to the rest of the process.
 [[nodiscard]] std::size_t connectionsWithin(std::size_t descriptors);
 
-/// `connections`, or as many as the process's limit of descriptors leaves.
+/// `connections`, or the number that the process's limit of descriptors allows, if it is smaller.
 [[nodiscard]] std::size_t connectionsWithinLimit(std::size_t connections);
 
-/// Whether the process can open nothing any more.
+/// Whether the process can open no more descriptors.
 [[nodiscard]] bool isOutOfDescriptors() noexcept;
 
 }  // namespace ackbox::transport

@@ -17,7 +17,7 @@ bool isNumber(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char letter) { return letter >= '0' && letter <= '9'; });
 }
 
-/// What the parser, or somebody before us, might take for another request, or for more than one; null: nothing.
+/// A part that the parser, or a proxy before it, might read as another request, or as several; null: no such part.
 const char* findAmbiguity(const MessageParser<true>& request) {
   const std::size_t hosts = request.count("host");
   const std::size_t lengths = request.count("content-length");

@@ -8,9 +8,8 @@
 
 namespace ackbox::transport {
 
-/// What a request whose head has come in whole is refused with, whatever its body: it is for nothing that is served
-/// here, it can be read in more than one way, or it asks for what this server does not do. Nothing: its body may be
-/// read.
+/// The refusal of a request, from its whole head and whatever its body: its path is not served here, it can be read in
+/// more than one way, or it asks for a feature that this server lacks. Nothing: its body may be read.
 [[nodiscard]] std::optional<InboundResponse> refusalOf(const MessageParser<true>& head,
                                                        const HttpSessionOptions& options);
 

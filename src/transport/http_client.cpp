@@ -16,7 +16,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// An outbox gives a strand, or a context that one thread runs. Neither needs a strand around it, which costs every
+// An outbox gives a strand, or a context that one thread runs. Neither needs another strand, which would cost every
 // completion a hop and an allocation.
 asio::any_io_executor strandOn(const asio::any_io_executor& executor) {
   const bool isSerial = executor.target<asio::strand<asio::any_io_executor>>() != nullptr ||
@@ -49,8 +49,8 @@ void HttpClient::start(HttpPost post, HttpHandler handler) {
                [handler = std::move(handler), answer = std::move(answer)]() mutable { handler(std::move(answer)); });
     return;
   }
-  // The exchange's end has to find it, and it is known only once it was made. Weakly, so that a context that is
-  // destroyed with exchanges under way leaves no cycle.
+  // The callback must find the exchange, which is known only after it was made. The pointer is weak, so that destroying
+  // a context with exchanges under way leaves no cycle.
   const auto place = std::make_shared<std::weak_ptr<HttpExchange>>();
   const std::shared_ptr<HttpExchange> exchange =
       makeHttpExchange(strand_, options_, pool_, budget_, std::move(post),

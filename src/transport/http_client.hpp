@@ -11,7 +11,7 @@
 
 namespace ackbox::transport {
 
-/// Posts over kept connections. One run of an `HttpSender`.
+/// Posts over kept connections, during one run of an `HttpSender`.
 ///
 /// Thread-safety: all members may be called from any thread; everything happens on one strand of the executor.
 class HttpClient final : public HttpPoster, public std::enable_shared_from_this<HttpClient> {
@@ -25,10 +25,10 @@ public:
   /// Runs `task` on the strand, never inside this call.
   void post(std::function<void()> task);
 
-  /// Ends all exchanges, and those that come later, with `HttpEnd::cancelled`, and closes the idle connections.
+  /// Ends all exchanges, and those that are started later, with `HttpEnd::cancelled`; closes the idle connections.
   void close() override;
 
-  /// Connections that there are, and may be.
+  /// The number of open connections, and its limit.
   [[nodiscard]] std::size_t connections() const noexcept;
   [[nodiscard]] std::size_t connectionsMax() const noexcept;
 

@@ -25,7 +25,7 @@ using boost::system::error_code;
 
 // Interim answers (1xx) before the real one; an honest peer sends none or one.
 constexpr int kInterimAnswersMax = 16;
-// For the rest of an answer of which the status was enough.
+// How long to read the rest of an answer when its status is enough.
 constexpr std::chrono::milliseconds kRestTime{1'000};
 constexpr int kFinalStatusLeast = 200;
 
@@ -34,7 +34,7 @@ bool isHttpError(const error_code& error) {
   return error.category() == category;
 }
 
-// The peer's side of the connection is gone, as opposed to: it sent something that is no answer.
+// Whether the peer's side of the connection is gone, as opposed to an answer that is not HTTP.
 bool isLoss(const error_code& error) {
   return !isHttpError(error) || error == http::error::end_of_stream || error == http::error::partial_message;
 }
@@ -96,7 +96,7 @@ private:
     });
   }
 
-  // Waits for its turn to open a connection. That time is not the peer's.
+  // Waits for a turn to open a connection. The waiting is not charged to the peer's timeout.
   void await() {
     alarm_->cancel();
     wish_ = budget_->ask(
@@ -136,7 +136,7 @@ private:
     const std::shared_ptr<ConnectionBudget::Slot> slot = std::exchange(slot_, nullptr);
     budget_->opened(stream != nullptr);
     if (stream) {
-      // The connection's place in the budget is taken for as long as there is the connection, wherever it is kept.
+      // The connection keeps its slot in the budget for as long as it exists, in this exchange or in the pool.
       Stream* const open = stream.get();
       converse({.stream = {open, [kept = std::move(stream), slot](Stream*) mutable { kept = nullptr; }},
                 .bornAt = options_->clock->steadyNow()});
@@ -148,8 +148,8 @@ private:
     }
   }
 
-  // Others wait, and this peer has been silent. It is asked again when it is its turn; should it have read the request,
-  // it recognises the repetition.
+  // Others wait, and this peer has been silent. The request is sent again at its next turn; if the peer had read it
+  // already, the peer recognises the repetition.
   void evict() {
     if (isSettled()) {
       finish(HttpEnd::connectionLost, authority_ + ": the connection gave way to another peer's");
@@ -159,9 +159,8 @@ private:
     await();
   }
 
-  // Reading begins together with writing: a peer that refuses a request early answers before it has read it all, and
-  // that answer would be lost behind the broken write. For the same reason a failed write is left to the read to
-  // report.
+  // Reading begins together with writing: a peer that refuses a request early answers before it has read all of it, and
+  // a broken write would lose that answer. For the same reason the read, not the write, reports a failed write.
   void converse(ConnectionPool::Connection connection) {
     stream_ = std::move(connection.stream);
     bornAt_ = connection.bornAt;
@@ -182,7 +181,7 @@ private:
 
   using Parser = MessageParser<false>;
 
-  // Each answer has its parser, so that a stale completion cannot find its parser replaced.
+  // Each answer has its own parser, so that a stale completion does not find its parser replaced.
   void read() {
     parser_ = std::make_shared<Parser>(options_->headerBytesMax, options_->responseBytesMax);
     parse(parser_);
@@ -205,7 +204,7 @@ private:
     }
   }
 
-  // Once it is whole. Its status counts before.
+  // Takes the head when it is whole. The status counts earlier.
   void takeHead(Parser& parser, error_code& error) {
     const auto bytes = buffer_.data();
     const AnswerHead head = readAnswerHead({static_cast<const char*>(bytes.data()), bytes.size()});
@@ -260,8 +259,8 @@ private:
     }
   }
 
-  // Whatever one exchange makes somebody throw is its own end, and must not reach the executor, which serves all the
-  // others. What its handler throws is the handler's.
+  // An exception ends this exchange only: it must not reach the executor, which serves all others. An exception of the
+  // exchange's handler is passed on.
   template <typename Step>
   void guard(const Step& step) {
     try {
@@ -278,11 +277,10 @@ private:
     if (error) {
       onReadError(error, parser);
     } else if (parser.status() < 100) {
-      // Unlike an interim answer it may have been read up to the end of the stream, behind which there is nothing to
-      // wait for.
+      // Unlike an interim answer, it may have been read up to the end of the stream, after which nothing comes.
       finishUnreadable("not an acceptable HTTP answer: its status is out of range", false);
     } else if (parser.status() < kFinalStatusLeast) {
-      // It announces the real one.
+      // The final answer follows an interim one.
       if (++interimAnswers_ > kInterimAnswersMax) {
         finishUnreadable("nothing but interim answers", false);
       } else {
@@ -300,14 +298,14 @@ private:
     }
     const bool isSilent = !parser.got_some() && buffer_.size() == 0;
     if (reused_ && isSilent) {
-      // The peer closed the idle connection while the request was on its way. Should it have read the request all the
-      // same, it recognises the repetition.
+      // The peer closed the idle connection while the request was on its way. If the peer had read the request
+      // nevertheless, it recognises the repetition.
       closeStream();
       await();
       return;
     }
     if (std::string problem = stream_->certificateProblem(error); !problem.empty()) {
-      // Not a loss that a message could have caused.
+      // The message cannot have caused this loss.
       finish(HttpEnd::unavailable, authority_ + ": " + problem);
       return;
     }
@@ -321,8 +319,8 @@ private:
     finish(answered(parser.status()));
   }
 
-  // Bytes beyond the answer would be taken for the next one, and so would those that a status without a body announces.
-  // Who writes odd heads may as well be wrong about where an answer ends.
+  // Extra bytes would be taken for the next answer, and so would a body that a status without one announces. A server
+  // that writes odd heads may also be wrong about the end of an answer.
   [[nodiscard]] bool endsBeyondDoubt(const Parser& parser) const {
     const bool isInChunks = parser.count("transfer-encoding") > 0;
     const std::size_t lengths = parser.count("content-length");
@@ -334,7 +332,7 @@ private:
              (isInChunks || (lengths > 0 && !(parser.status() == 204 && parser["content-length"] == "0"))));
   }
 
-  // With as much of it as was read.
+  // The answer with this status, and as much of its body as was read.
   HttpAnswer answered(int status) {
     HttpAnswer answer;
     answer.end = HttpEnd::answered;
@@ -350,7 +348,7 @@ private:
     return answer;
   }
 
-  // The status was read, and nothing else is needed.
+  // Whether the status alone settles the request, and has been read.
   [[nodiscard]] bool isSettled() const noexcept { return status_ != 0; }
 
   void finishUnreadable(const std::string& error, bool isAtPeer) {
@@ -397,7 +395,7 @@ private:
     closeStream();
   }
 
-  // The completions of its operations become stale.
+  // Makes the completions of its operations stale.
   void closeStream() {
     if (const std::shared_ptr<Stream> stream = std::exchange(stream_, nullptr)) {
       stream->close();
@@ -411,25 +409,25 @@ private:
   const Url url_;
   const std::string authority_;
   const std::shared_ptr<TlsContext> tls_;
-  // What a kept connection must have in common with this exchange.
+  // A kept connection is reused only for an exchange with the same place.
   const std::string place_;
   const std::chrono::milliseconds timeout_;
   const bool isStatusEnough_;
   const std::unique_ptr<Alarm> alarm_;
 
-  // Null after the end.
+  // Null after the end of the exchange.
   HttpHandler handler_;
   http::request<http::string_body> request_;
   std::shared_ptr<ConnectionBudget::Wish> wish_;
-  // While it connects.
+  // Set while it connects.
   std::shared_ptr<ConnectionBudget::Slot> slot_;
   std::shared_ptr<Connector> connector_;
   std::shared_ptr<Stream> stream_;
   SteadyTime bornAt_{};
   SteadyTime deadline_{};
-  // Of the answer that is read.
+  // The parser of the answer that is being read.
   std::shared_ptr<Parser> parser_;
-  // Of the final answer, once its status line was read, where it is enough; 0: not yet.
+  // The status of the final answer, where it is enough; 0 until its status line is read.
   int status_ = 0;
   bool isMended_ = false;
   bool reused_ = false;

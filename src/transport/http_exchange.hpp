@@ -24,39 +24,39 @@ struct HttpPost {
   Url url;
   /// Null for plain HTTP.
   std::shared_ptr<TlsContext> tls;
-  /// Beside `host` and `content-length`, which are added.
+  /// Without `host` and `content-length`, which are added.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  /// For everything from the first step to the last byte of the answer.
+  /// The limit for everything from the first step to the last byte of the answer.
   std::chrono::milliseconds timeout{0};
-  /// The answer's status is all that its sender needs: once that was read, whatever follows it, or does not, is no
-  /// failure. What comes within a second of it is still read, so that the connection can be kept.
+  /// The answer's status is all that its sender needs: after it was read, a missing or damaged rest is no failure.
+  /// Bytes that come within a second of it are still read, so that the connection can be kept.
   bool isStatusEnough = false;
 };
 
 /// How a POST ended.
 enum class HttpEnd : std::uint8_t {
-  /// A whole, well-formed answer within the limits came, whatever its status; or a status, where that is enough.
+  /// A whole, well-formed answer within the limits came, with any status; or a status alone, where that is enough.
   answered,
-  /// No connection, no answer in time, or something that is no HTTP answer.
+  /// No connection, no answer in time, or an answer that is not HTTP.
   unavailable,
   /// The connection broke after the request may have gone out and before the whole answer came.
   connectionLost,
   /// The client was closed first.
   cancelled,
-  /// This process has nothing left to open a connection with.
+  /// This process lacks the descriptors or the memory for a connection.
   shortage,
 };
 
-/// The answer, or why it is missing.
+/// The answer, or the reason why there is no answer.
 struct HttpAnswer {
   HttpEnd end = HttpEnd::unavailable;
-  /// For people, when not `answered`.
+  /// Text for people, when `end` is not `answered`.
   std::string error;
-  /// Where it is `unavailable`: the request was at the peer, or on its way, when its time was over, or the beginning of
-  /// an answer had come.
+  /// With `unavailable`: the timeout ended while the request was at the peer or on its way, or after the answer had
+  /// begun.
   bool isAtPeer = false;
-  /// Where it is `unavailable`: something came that is no acceptable HTTP answer.
+  /// With `unavailable`: the bytes received are not an acceptable HTTP answer.
   bool isUnreadable = false;
   int status = 0;
   std::string contentType;
@@ -69,7 +69,7 @@ struct HttpAnswer {
 
 using HttpHandler = std::function<void(HttpAnswer)>;
 
-/// One POST under way: takes or opens a connection, writes, reads the answer, gives the connection back.
+/// One POST: takes or opens a connection, writes, reads the answer, gives the connection back.
 ///
 /// Thread-safety: none; owned by one strand, on which the handler is called.
 class HttpExchange {
@@ -79,7 +79,7 @@ public:
   /// Calls the handler once, later. Call it once.
   virtual void start() = 0;
 
-  /// Ends it now with `HttpEnd::cancelled`; no effect after the end.
+  /// Ends the exchange now with `HttpEnd::cancelled`; no effect after its end.
   virtual void cancel() = 0;
 };
 

@@ -4,7 +4,7 @@
 
 namespace ackbox::transport {
 
-/// Posts. `HttpClient` does so over connections; a simulation has none.
+/// Sends POST requests. `HttpClient` uses connections; a simulation has none.
 ///
 /// Thread-safety: all members may be called from any thread.
 class HttpPoster {
@@ -14,7 +14,7 @@ public:
   /// Calls `handler` once, on any thread, never inside this call.
   virtual void asyncPost(HttpPost post, HttpHandler handler) = 0;
 
-  /// Ends all posts, and those that come later, with `HttpEnd::cancelled`.
+  /// Ends all posts, and those that are started later, with `HttpEnd::cancelled`.
   virtual void close() = 0;
 };
 

@@ -65,7 +65,7 @@ SendReport failure(RequestOutcome outcome, std::string error) {
   return report;
 }
 
-/// What was sent, and how its answer is to be read.
+/// A sent request, and what is needed to read its answer.
 struct Sent {
   SendRequest request;
   std::string delivery;
@@ -79,7 +79,7 @@ bool isSettledByStatus(PeerProfile profile) noexcept {
   return profile != PeerProfile::native;
 }
 
-/// Why nothing may be sent with these keys: no answer would be believed, or no webhook.
+/// Why nothing may be sent with these keys: they verify no answer, or sign no webhook. Empty: they can be used.
 std::string keysProblem(PeerProfile profile, const protocol::KeyRing& keys) {
   if (isSettledByStatus(profile) && !keys.canSign()) {
     return "secrets: none of them can sign a webhook any more; add whsec_ or whsk_";
@@ -104,9 +104,9 @@ SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime
     }
     return report;
   }
-  // The id distinguishes an answer to this request from one to another, and from a request that is played back to us.
+  // The id distinguishes the answer to this request from an answer to another one, and from a replayed request.
   const bool isForThis = answer.signature.id == std::string(protocol::kAnswerIdPrefix).append(delivery);
-  // The keys of now: one that was taken away meanwhile signs no answer.
+  // Uses the current keys: a key that was removed meanwhile verifies no answer.
   if (!isForThis ||
       sent.keys->current()->verify(answer.signature, answer.body, now) != protocol::SignatureVerdict::valid) {
     return protocol::readUnverifiedAnswer(request, answer.status, answer.retryAfter, answer.contentType, answer.body,
@@ -116,7 +116,7 @@ SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime
                                     answer.body, now);
 }
 
-// A receiver refuses a signature by a wrong clock without saying why; but its answer has the time.
+// A receiver refuses a signature with a wrong clock without giving the reason, but its answer carries the time.
 std::string clockNote(std::string_view date, WallTime now) {
   const std::optional<WallTime> theirs = protocol::parseHttpDate(date);
   if (!theirs) {
@@ -161,7 +161,7 @@ SendReport unreadable(std::string error) {
   return report;
 }
 
-// Whatever an answer makes its reader throw is the failure of its own request.
+// An exception while an answer is read is the failure of its own request.
 SendReport readOrFail(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) {
   try {
     return read(sent, std::move(answer), now);
@@ -235,7 +235,7 @@ public:
         encryption = tls();
       } catch (const Error& error) {
         parsed = {.url = std::nullopt, .error = error.what()};
-        // Certificates that cannot be opened now are not certificates that are wrong.
+        // Certificates that cannot be opened for lack of descriptors are not wrong.
         refusal = transport::isOutOfDescriptors() ? RequestOutcome::notSent : refusal;
       }
     }
@@ -273,7 +273,7 @@ public:
   }
 
 private:
-  /// What is known of a configured peer; of any other, nothing.
+  /// The options of a configured peer; empty for any other.
   struct Peer {
     // Null: nothing is signed.
     std::shared_ptr<protocol::KeyCache> keys;
@@ -318,8 +318,8 @@ private:
     return peer;
   }
 
-  /// Each peer numbers its sessions for itself. Two that lead to one receiver give it two messages with one number: it
-  /// would take the second for a repetition of the first, or this file for one that was restored.
+  /// Each peer numbers its sessions separately. Two peers that lead to one receiver would send it two messages with one
+  /// number: it would take the second for a repetition of the first, or this file for a restored one.
   static void requireApart(std::span<const PeerOptions> peers) {
     std::multimap<std::string, const PeerOptions*> byUrl;
     for (const PeerOptions& peer : peers) {
@@ -344,7 +344,7 @@ private:
     }
   }
 
-  // Behind one URL there may be several agents. A receiver of another standard knows no numbers.
+  // One URL may lead to several agents. A receiver of another standard ignores the numbers.
   static bool mayBeOne(const PeerOptions& one, const PeerOptions& other) {
     const bool areForeign = isSettledByStatus(one.profile) && isSettledByStatus(other.profile);
     return !areForeign && (one.agent.empty() || other.agent.empty() || one.agent == other.agent);
@@ -362,7 +362,7 @@ private:
       } catch (...) {
         // Documented: tracing harms no delivery.
       }
-      // It comes from outside, and would be a header of its own after a line break.
+      // The value comes from outside, and a line break in it would begin another header.
       return protocol::isVisibleAscii(hop, protocol::kTraceparentBytesMax) ? hop : std::string();
     }
     if (!request.traceparent.empty()) {
@@ -412,7 +412,7 @@ private:
     return made;
   }
 
-  // Made when it is first needed: the system's authorities are many.
+  // Made when it is first needed, because the system has many authorities.
   [[nodiscard]] std::shared_ptr<transport::TlsContext> tls() ACKBOX_EXCLUDES(tlsMutex_) {
     const MutexLock lock(tlsMutex_);
     if (!tls_) {

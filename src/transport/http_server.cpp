@@ -126,7 +126,7 @@ void HttpServer::start() {
   accept();
 }
 
-// The port is free again when this returns; the rest follows.
+// The port is free when this returns; the connections end later.
 void HttpServer::stop() {
   const MutexLock lock(mutex_);
   if (std::exchange(stopped_, true)) {
@@ -145,8 +145,8 @@ void HttpServer::stop() {
   asio::post(acceptor_.get_executor(), [self = shared_from_this()] { self->alarm_->cancel(); });
 }
 
-// A session's members only post, so nothing comes back here while the lock is held. While nobody can give way, those
-// who come wait in the kernel's backlog.
+// A session's members only post, so no call comes back here while the lock is held. While no session can give way, new
+// connections wait in the kernel's backlog.
 void HttpServer::accept() {
   if (stopped_ || accepting_ || waiting_ || (sessions_.size() >= connectionsMax_ && !oldestToGo())) {
     return;
@@ -159,7 +159,7 @@ void HttpServer::accept() {
       self->onAccept(error, std::move(socket));
     });
   } catch (const std::exception&) {
-    // The next session that ends tries it again.
+    // The end of the next session calls this again.
     accepting_ = false;
   }
 }
@@ -183,7 +183,7 @@ void HttpServer::onAccept(const error_code& error, Socket&& socket) {
   }
 }
 
-// Called whenever a place may have become free.
+// Called whenever a slot for a connection may have become free.
 void HttpServer::admit() {
   if (waiting_ && !stopped_) {
     if (sessions_.size() < connectionsMax_) {
@@ -209,7 +209,7 @@ std::shared_ptr<HttpSession> HttpServer::oldestToGo() const {
   return nullptr;
 }
 
-// What cannot be served is dropped, and the server goes on.
+// A connection that cannot be served is dropped; the server goes on.
 void HttpServer::serve(Socket socket) {
   error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -227,7 +227,7 @@ void HttpServer::serve(Socket socket) {
   }
 }
 
-// Weakly, so that a context that is destroyed with connections open leaves no cycle.
+// The pointers are weak, so that destroying a context with open connections leaves no cycle.
 HttpSessionWatcher HttpServer::makeWatcher(std::uint64_t number) {
   HttpSessionWatcher watcher;
   watcher.ended = [weak = weak_from_this(), number] {
@@ -250,7 +250,7 @@ HttpSessionWatcher HttpServer::makeWatcher(std::uint64_t number) {
   return watcher;
 }
 
-// Of the connections without a proof the one with the largest request is closed: a proof of identity needs few bytes.
+// Closes the idler with the largest request: a proof of identity needs few bytes.
 bool HttpServer::relieve() {
   const MutexLock lock(mutex_);
   std::shared_ptr<HttpSession> largest;
@@ -265,8 +265,8 @@ bool HttpServer::relieve() {
   return largest != nullptr;
 }
 
-// Mostly descriptors have run out, and the oldest idler's is had at once. It may be taken by somebody else, and an
-// idler may have become none: then it is tried again.
+// Descriptors have run out in most cases, and evicting the oldest idler frees one at once. If other code takes that
+// descriptor, or the idler is no longer one, the pause leads to another attempt.
 void HttpServer::onAcceptError() {
   if (const std::shared_ptr<HttpSession> idler = oldestToGo()) {
     idler->evict();
@@ -274,7 +274,7 @@ void HttpServer::onAcceptError() {
   pause();
 }
 
-// On the acceptor's strand, which owns the alarm.
+// Runs on the acceptor's strand, which owns the alarm.
 void HttpServer::pause() {
   alarm_->set(sessionOptions_->clock->steadyNow() + kAcceptPause, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) {

@@ -23,17 +23,17 @@ class TlsContext;
 struct HttpSessionOptions;
 struct HttpSessionWatcher;
 
-/// How many threads run an executor at once. With one, nothing on it needs a strand.
+/// How many threads run an executor at once. With one thread, work on the executor needs no strand.
 enum class Threads : std::uint8_t { one, any };
 
-/// Throws `Error` with `invalidOption` as an `HttpServer` does, for requests of `bodyBytesMax`, but reads no
-/// certificates, and binds nothing.
+/// Throws `Error` with `invalidOption` as the constructor of `HttpServer` does, for requests of `bodyBytesMax`, but
+/// reads no certificates and binds nothing.
 void validate(const InboundServerOptions& options, std::size_t bodyBytesMax);
 
-/// Listens, accepts up to a limit of connections, and keeps account of their sessions. At the limit the oldest
-/// connection that has never proved an identity is closed for a new one, so that idle ones do not use up all places;
-/// otherwise the oldest that has no request under way. The same is done when descriptors run out before
-/// that; when memory does, the one with the largest request is closed.
+/// Listens, accepts up to a limit of connections, and keeps their sessions. At the limit it closes, for a new
+/// connection, the oldest one that has never proved an identity, so that idle connections do not use up all slots;
+/// without such a connection, the oldest that has no request under way. It does the same when descriptors run out
+/// before the limit; when memory runs out, it closes the connection with the largest request.
 ///
 /// Thread-safety: all members may be called from any thread.
 class HttpServer : public std::enable_shared_from_this<HttpServer> {
@@ -49,7 +49,7 @@ public:
   /// Begins to accept.
   void start();
 
-  /// Accepts no more, closes idle connections, lets requests under way be answered.
+  /// Stops accepting, closes idle connections, and lets requests under way be answered.
   void stop();
 
   /// See `InboundServer::reloadCertificates`.
@@ -83,12 +83,12 @@ private:
 
   mutable Mutex mutex_;
   Acceptor acceptor_ ACKBOX_GUARDED_BY(mutex_);
-  // The acceptor's: a child that outlives this process must not keep its port.
+  // The acceptor's descriptor: a child that outlives this process must not keep its port.
   UnsharedDescriptor unshared_;
-  // By age.
+  // Ordered by age.
   std::map<std::uint64_t, std::shared_ptr<HttpSession>> sessions_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t lastSession_ ACKBOX_GUARDED_BY(mutex_) = 0;
-  // Accepted, and waits for a place.
+  // An accepted connection that waits for a slot.
   std::optional<Socket> waiting_ ACKBOX_GUARDED_BY(mutex_);
   bool accepting_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool stopped_ ACKBOX_GUARDED_BY(mutex_) = false;

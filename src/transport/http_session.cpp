@@ -46,7 +46,7 @@ void HttpSessionBody::stop() {
 }
 
 void HttpSessionBody::evict() {
-  // What it holds is as good as given back: others are not asked for the same bytes, nor it again.
+  // Its bytes count as given back: no other session is asked for the same bytes, and this one is not asked again.
   hold(0);
   post([this] {
     if (phase_ == Phase::closed) {

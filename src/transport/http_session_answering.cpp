@@ -13,9 +13,9 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// A connection is closed after so many answers to requests that proved no identity.
+// A connection is closed after this many answers to requests that proved no identity.
 constexpr int kRefusalsMax = 10;
-// How much of a refused request is read and thrown away, see `kLingerTimeout`.
+// How many bytes of a refused request are read and thrown away, see `kLingerTimeout`.
 constexpr std::size_t kLingerBytesMax = std::size_t{16} * 1024 * 1024;
 constexpr std::size_t kDiscardBytes = std::size_t{16} * 1024;
 
@@ -52,13 +52,13 @@ void HttpSessionBody::write(InboundResponse&& response, bool keepAlive) {
   written_ = 0;
   writeUntil_ = options_->clock->steadyNow() + options_->requestTimeout;
   if (!keepAlive) {
-    // Nothing that came for it is needed any more.
+    // Its input is not needed any more.
     parser_.reset();
     buffer_.clear();
     hold(0);
   }
   writeMore();
-  // The reason of a refusal shall arrive: the first piece of the answer is on its way.
+  // Evictable only now, when the first piece of the answer is on its way: the reason of a refusal must arrive.
   becomeIdler();
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// A session's state, and its members in families: http_session.cpp (the connection from its handshake to its end, and
-// what it holds), http_session_reading.cpp (a request, until its handler has it), http_session_answering.cpp (its
-// answer, in one piece), http_session_streaming.cpp (one that goes on). Which requests are refused by their heads is
-// said in head_refusal.hpp.
+// The state of a session, and its members in groups: http_session.cpp (the connection from handshake to end, and the
+// bytes that it holds), http_session_reading.cpp (a request, until its handler receives it), http_session_answering.cpp
+// (an answer in one piece), http_session_streaming.cpp (an answer that goes on). head_refusal.hpp says which requests
+// are refused by their heads.
 
 #include <atomic>
 #include <boost/asio/post.hpp>
@@ -45,25 +45,25 @@ public:
 private:
   using Parser = MessageParser<true>;
 
-  // How long a refused request is read and thrown away, so that the refusal is not lost to the reset that closing a
-  // socket with unread bytes causes.
+  // How long a refused request is read and thrown away: closing a socket with unread bytes causes a reset, which would
+  // lose the refusal.
   static constexpr std::chrono::milliseconds kLingerTimeout{1000};
 
   enum class Phase : std::uint8_t {
-    /// Before the first request, and over at once without TLS.
+    /// Before the first request. Without TLS it ends at once.
     handshaking,
-    /// Not one byte of the next request is here.
+    /// No byte of the next request has come.
     idle,
     reading,
     handling,
     /// Writing the answer, or what follows the last one.
     writing,
-    /// Writing an answer that goes on, and reading whether the client is still there.
+    /// Writing an answer that goes on, and reading to notice the client's end.
     streaming,
     closed,
   };
 
-  // Whatever is thrown in here must not reach the executor, which serves all the others.
+  // An exception must not reach the executor, which serves all other connections.
   template <typename Step>
   void guard(const Step& step) noexcept {
     try {
@@ -84,7 +84,7 @@ private:
                       [self = shared_from_this(), step = std::move(step)] { self->guard(step); });
   }
 
-  /// `step`, when something has completed.
+  /// `step` as the completion of an operation, guarded.
   template <typename Step>
   auto guarded(Step step) {
     return [self = shared_from_this(), step = std::move(step)](const auto&... results) {
@@ -95,28 +95,28 @@ private:
   // --- http_session.cpp: the connection.
   void shakeHands();
   void awaitRequest();
-  // An idle connection keeps nothing of its last exchange.
+  // An idle connection keeps no data of its last exchange.
   void forget();
   void rest();
   void becomeIdler();
-  /// Whether what it holds now is within the budget, or somebody was asked to give up theirs.
+  /// Whether the bytes that it holds now are within the budget, or a session was asked to give up its bytes.
   bool hasRoom();
-  // What every connection may have is not counted.
+  // The buffer that every connection may have is not counted.
   [[nodiscard]] std::size_t bufferBytes() const;
   void hold(std::size_t bytes);
   void setAlarm(std::chrono::milliseconds timeout);
   void onTimeout();
   void close();
 
-  // --- http_session_reading.cpp: a request, until its handler has it.
+  // --- http_session_reading.cpp: a request, until its handler receives it.
   void begin();
   void readHeader();
   void readBody();
-  // What is here already.
+  // Parses the bytes that have come.
   boost::system::error_code parse();
   void readMore(std::size_t wanted);
   void onHeader();
-  // Before the body: what comes behind it changes nothing.
+  // Before the body: trailers change nothing.
   void takeHead();
   void takeEventHeaders();
   void admitHead(bool isAskedBefore);
@@ -131,7 +131,7 @@ private:
 
   // --- http_session_answering.cpp: its answer.
   void onResponse(std::uint64_t number, InboundResponse&& response);
-  /// `mayGoOn`: what comes next on the connection is the next request.
+  /// `mayGoOn`: the next bytes on the connection are the next request.
   void answer(InboundResponse&& response, bool mayGoOn);
   void refuse(InboundResponse&& response);
   void write(InboundResponse&& response, bool keepAlive);
@@ -139,7 +139,7 @@ private:
   void linger();
   void discard(std::size_t discarded);
 
-  // --- http_session_streaming.cpp: an answer that goes on; the first five are for its producer.
+  // --- http_session_streaming.cpp: an answer that goes on; its producer calls the first five.
   void open(InboundResponse head, AnswerWatcher watcher) override;
   void send(std::string_view bytes) override;
   [[nodiscard]] std::size_t unread() const noexcept override;
@@ -150,7 +150,7 @@ private:
   void flush();
   void flushMore(bool isLast);
   void flushed(bool isLast);
-  /// `isOurs`: its producer does not know yet.
+  /// `isOurs`: the producer does not know of the end yet.
   void finishStream(bool isOurs);
 
   const std::shared_ptr<const HttpSessionOptions> options_;
@@ -168,10 +168,10 @@ private:
   HttpSessionWatcher watcher_;
   Phase phase_ = Phase::handshaking;
   bool stopping_ = false;
-  // A request of it has proved an identity.
+  // Whether one of its requests has proved an identity.
   bool isKnown_ = false;
   int refusals_ = 0;
-  // Of the request under way.
+  // For the request under way.
   bool keepAlive_ = false;
   bool isHead_ = false;
   std::size_t worthReading_ = 0;
@@ -180,21 +180,21 @@ private:
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   InboundRequest request_;
-  // Of the request that is handled; until when it may be.
+  // The watch of the request that is being handled, and the end of the time for its handling.
   std::shared_ptr<ClientWatch> client_;
   SteadyTime handledUntil_;
-  // The stream says when there is something to read, also after the request for which it was asked.
+  // The stream reports when there is something to read, also after the request for which this was asked.
   bool isAwaitingInput_ = false;
-  // Of a request that was admitted by its head.
+  // The handlers of a request that was admitted by its head.
   std::function<void(std::string, Admission::Respond)> admitted_;
   std::function<void(std::shared_ptr<AnswerStream>, Admission::Respond)> streamed_;
-  // The answer, and how much of it was taken.
+  // The answer, and how much of it the connection has taken.
   std::string answerHead_;
   std::string answerBody_;
   bool answerKeepsAlive_ = false;
   std::size_t written_ = 0;
   SteadyTime writeUntil_;
-  // Of an answer that goes on: what is written when the piece under way was taken, and its producer.
+  // For an answer that goes on: the bytes to write after the current piece, and the producer.
   std::string unwritten_;
   AnswerWatcher producer_;
   bool isChunked_ = false;

@@ -25,7 +25,7 @@ using boost::system::error_code;
 
 constexpr std::string_view kEventPrefix = "ce-";
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-// How often it is looked whether a client that waits, and has sent more than its request, has gone behind that.
+// How often to check whether a waiting client that has sent more than its request has closed the connection.
 constexpr std::chrono::milliseconds kEndLook{1000};
 
 bool isMalformed(const error_code& error) {
@@ -112,7 +112,7 @@ void HttpSessionBody::readMore(std::size_t wanted) {
                                return;
                              }
                              if (error) {
-                               // The peer's end in the middle of a request: an answer would reach nobody.
+                               // The peer ended the connection in the middle of a request: an answer would not arrive.
                                close();
                                return;
                              }
@@ -126,11 +126,11 @@ void HttpSessionBody::readMore(std::size_t wanted) {
 }
 
 void HttpSessionBody::onHeader() {
-  // HTTP/1.0 has no connection that goes on, whatever its client asks for.
+  // HTTP/1.0 connections are never kept, whatever the client asks for.
   keepAlive_ = parser_->keep_alive() && parser_->version() >= 11;
   isHead_ = parser_->method() == http::verb::head;
   if (certificateEnd_ && options_->clock->wallNow() >= *certificateEnd_) {
-    // It verifies nobody any more, and the handshake of a new connection says so.
+    // The certificate verifies nothing any more; the handshake of a new connection reports that.
     close();
   } else if (std::optional<InboundResponse> refusal = refusalOf(*parser_, *options_)) {
     refuse(std::move(*refusal));
@@ -181,7 +181,7 @@ void HttpSessionBody::takeEventHeaders() {
 void HttpSessionBody::admitHead(bool isAskedBefore) {
   Admission admission = options_->sink.admit(ParsedHead(*parser_, certificateAgents_, *stream_));
   if (admission.refusal) {
-    // Where nothing follows the head, what comes next on the connection is the next request.
+    // If nothing follows the head, the next bytes on the connection are the next request.
     ++options_->totals->refused;
     const bool isWhole = parser_->is_done() || parser_->content_length_remaining().value_or(1) == 0;
     answer(std::move(*admission.refusal), isWhole);
@@ -248,7 +248,7 @@ void HttpSessionBody::onReadError(const error_code& error) {
   }
 }
 
-// It proves nothing, and so its answer does not depend on its body.
+// Such a request proves nothing, so its answer does not depend on its body.
 void HttpSessionBody::handleWithoutBody() {
   keepAlive_ = false;
   parser_->body() = {};
@@ -258,11 +258,11 @@ void HttpSessionBody::handleWithoutBody() {
 void HttpSessionBody::handle() {
   phase_ = Phase::handling;
   isIdler_ = false;
-  // A handler that never answers must not hold the connection's place for ever.
+  // A handler that never answers must not occupy the connection for ever.
   handledUntil_ = options_->clock->steadyNow() + options_->requestTimeout;
   setAlarm(options_->requestTimeout);
   request_.body = std::move(parser_->body());
-  // The handler may have it for longer than the connection.
+  // The handler may keep the body for longer than the connection lives.
   std::shared_ptr<const BudgetShare> share;
   if (request_.body.size() > kFirstReadBytes) {
     share = std::make_shared<const BudgetShare>(options_->budget, request_.body.capacity());
@@ -285,12 +285,12 @@ void HttpSessionBody::handle() {
       options_->sink.handle(std::move(request_), std::move(respond));
     }
   } catch (...) {
-    // Whatever it is, it must not reach the executor, which serves all the others.
+    // No exception may reach the executor, which serves all other connections.
     refuseOnce();
   }
 }
 
-// A client that has gone keeps no place while its request waits. Nothing is read: that would be its next request.
+// The connection of a client that has gone is closed, not kept. Nothing is read: that would be the next request.
 void HttpSessionBody::awaitEnd() {
   if (client_ && client_->gone && !isAwaitingInput_) {
     isAwaitingInput_ = true;
@@ -313,7 +313,7 @@ void HttpSessionBody::lookForEnd() {
   setAlarm(std::min(kEndLook, left));
 }
 
-// The handler threw; it may have answered before that.
+// The handler threw, possibly after it had answered.
 void HttpSessionBody::refuseOnce() {
   if (phase_ == Phase::handling) {
     refuse(handlerFailed());

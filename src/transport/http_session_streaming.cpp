@@ -16,10 +16,10 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// How long a client may take nothing of an answer that goes on. Longer than the write timeout of other answers: who
-// works on what it has does not read meanwhile.
+// How long a client may take nothing of an answer that goes on. Longer than the write timeout of other answers: a
+// client that processes what it has received does not read meanwhile.
 constexpr std::chrono::milliseconds kStallTimeout{60'000};
-// What a client may send while its answer goes on, such as the line's end that some send behind a request.
+// How much a client may send while its answer goes on, such as the line break that some send after a request.
 constexpr std::size_t kStrayBytesMax = std::size_t{4} * 1024;
 
 }  // namespace
@@ -68,7 +68,7 @@ void HttpSessionBody::cut() {
   close();
 }
 
-// The request's bytes; what its client sends beyond it is read and dropped.
+// Forgets the request's bytes; further bytes of its client are read and dropped.
 void HttpSessionBody::forgetRequest() {
   parser_.reset();
   request_ = {};
@@ -91,7 +91,7 @@ void HttpSessionBody::watchClient(std::size_t discarded) {
                            }));
 }
 
-// One piece at a time: what is written meanwhile goes with the next.
+// Writes one piece at a time: bytes that are sent meanwhile go out with the next piece.
 void HttpSessionBody::flush() {
   if (isFlushing_ || (answerHead_.empty() && unwritten_.empty() && !isEnding_)) {
     return;
@@ -140,7 +140,7 @@ void HttpSessionBody::flushed(bool isLast) {
   answerBody_ = {};
   alarm_->cancel();
   if (isLast) {
-    // What the client still sends is read by the one read that is under way.
+    // The read that is under way takes further bytes of the client.
     phase_ = Phase::writing;
     setAlarm(kLingerTimeout);
     stream_->asyncFinish(guarded([] {}));
@@ -148,7 +148,7 @@ void HttpSessionBody::flushed(bool isLast) {
   }
   flush();
   if (!isFlushing_ && producer_.taken) {
-    // It may end the answer, and with it its watcher.
+    // A copy: the call may end the answer, and so destroy the watcher.
     const std::function<void()> taken = producer_.taken;
     taken();
   }

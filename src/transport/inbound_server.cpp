@@ -26,8 +26,8 @@ using protocol::InboundPort;
 using protocol::RequestForm;
 using transport::RequestSink;
 
-/// Stands between the sessions and the handler. Neither need outlive the server: requests under way hold only this, and
-/// not the connection that waits for them, whose executor may be gone when they end.
+/// Stands between the sessions and the handler; neither need outlive the server. Requests under way hold only this
+/// gate, not the waiting connection: its executor may be gone when they end.
 class Gate : public std::enable_shared_from_this<Gate> {
 public:
   Gate(std::weak_ptr<InboundPort> handler, const InboundServerOptions& options)
@@ -73,7 +73,7 @@ public:
     return handler ? handler->bodyBytesWorthReading(head) : 0;
   }
 
-  /// Something threw outside of any request, mostly for want of memory.
+  /// Reports an exception outside of any request, mostly for lack of memory.
   void report(const std::string& what) noexcept {
     const SharedLock lock(handlerMutex_);
     if (const std::shared_ptr<InboundPort> handler = isClosed_ ? nullptr : handler_.lock()) {
@@ -81,7 +81,7 @@ public:
     }
   }
 
-  /// Answers for the handler whatever is still under way; when it returns, no session is touched from here any more.
+  /// Answers all requests under way in the handler's place; after it returns, no session is touched from here.
   void close() {
     {
       const MutexLock lock(handlerMutex_);
@@ -95,7 +95,7 @@ public:
   }
 
 private:
-  // A request whose connection gave up waiting is still one: what the handler has not ended takes memory.
+  // A request still counts after its connection gave up waiting: until the handler ends it, it takes memory.
   std::optional<std::uint64_t> enter(const RequestSink::Respond& respond) ACKBOX_EXCLUDES(pendingMutex_) {
     const MutexLock lock(pendingMutex_);
     if (pending_.size() >= requestsMax_) {
@@ -105,8 +105,7 @@ private:
     return lastNumber_;
   }
 
-  // Under the lock, so that `close` waits for it: the session posts or begins to write, and never comes back here
-  // meanwhile.
+  // Under the lock, so that `close` waits for it: the session posts or begins to write, and does not call back here.
   void answer(std::uint64_t number, InboundResponse&& response) ACKBOX_EXCLUDES(pendingMutex_) {
     const MutexLock lock(pendingMutex_);
     if (const auto found = pending_.extract(number)) {
@@ -137,7 +136,7 @@ public:
     const auto arrivals = std::make_shared<Arrivals>(
         ownThread_->executor(),
         [gate = gate_, report](InboundRequest&& request, RequestSink::Respond& respond, bool isLone) {
-          // Whatever is thrown, it must not reach the requests that came together with this one.
+          // An exception must not reach the requests that came together with this one.
           reportingThrown(report, [&] {
             try {
               gate->handle(std::move(request), respond, isLone ? HandlerThread::caller : HandlerThread::store);
@@ -188,7 +187,7 @@ private:
   }
 
   const HomeProcess home_;
-  // Outlives what runs on it. Absent: the executor is the caller's.
+  // Outlives everything that runs on it. Absent: the executor is the caller's.
   std::optional<OwnThread> ownThread_;
   const std::shared_ptr<Gate> gate_;
   std::shared_ptr<transport::HttpServer> server_;

@@ -22,7 +22,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr std::string_view kUnixPrefix = "unix:";
-// What the kernel's address of a socket file has room for, without the zero at its end.
+// The longest path that the kernel's address of a socket file can hold, without the terminating zero.
 constexpr std::size_t kPathBytesMax = 107;
 constexpr mode_t kSocketMode = 0600;
 
@@ -60,7 +60,7 @@ ListenAddress::ListenAddress(const std::string& address, std::uint16_t port) : p
   endpoint_ = asio::ip::tcp::endpoint(numeric, port);
   isLocal_ = numeric.is_loopback();
   host_ = numeric.is_v6() ? "[" + numeric.to_string() + "]" : numeric.to_string();
-  // One that is written as IPv6 and means IPv4.
+  // An IPv4 address that is written as IPv6.
   numeric_ = numeric.is_v6() && numeric.to_v6().is_v4_mapped()
                  ? asio::ip::address(asio::ip::make_address_v4(asio::ip::v4_mapped, numeric.to_v6()))
                  : numeric;
@@ -110,7 +110,7 @@ void ListenAddress::listen(Acceptor& acceptor) {
   }
 }
 
-// A process that was killed leaves its socket file behind, and a bind would find it taken for ever.
+// A process that was killed leaves its socket file behind, and a bind would find the path in use for ever.
 void ListenAddress::removeStaleFile() const {
   struct stat found {};
   if (::lstat(path_.c_str(), &found) != 0) {
@@ -119,7 +119,7 @@ void ListenAddress::removeStaleFile() const {
   if (!S_ISSOCK(found.st_mode)) {
     throw Error(Errc::cannotListen, text() + ": there is a file that is no socket");
   }
-  // Without waiting: a listener with a full queue is a listener, too.
+  // Does not wait: a listener with a full queue is also a listener.
   const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (probe < 0) {
     throw Error(errcOf(error_code(errno, boost::system::system_category()), Errc::cannotListen),

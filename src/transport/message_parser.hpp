@@ -12,14 +12,14 @@
 
 namespace ackbox::transport {
 
-/// What is read at once before a message's headers are whole, and what an idle connection keeps to be read into.
+/// How much is read at once before a message's headers are whole, and the buffer that an idle connection keeps.
 inline constexpr std::size_t kFirstReadBytes = 4096;
-/// What is read at once of its body.
+/// How much of a body is read at once.
 inline constexpr std::size_t kBodyReadBytes = std::size_t{32} * 1024;
 
-/// The parts of one HTTP message, as they are parsed. Headers are kept in one piece of memory, of as many bytes as the
-/// parser's header limit allows. Trailers are checked and dropped: nothing that comes behind a body may change what the
-/// headers said of it. The body grows with what has come of it, whatever was announced.
+/// The parts of one HTTP message, as they are parsed. Headers are kept in one piece of memory, of at most the parser's
+/// header limit. Trailers are checked and dropped: nothing after a body may change what the headers said of it. The
+/// body grows with the bytes that have come, whatever length was announced.
 ///
 /// Throws nothing but `std::bad_alloc`.
 template <bool IsRequest>
@@ -32,14 +32,14 @@ public:
     std::string_view value;
   };
 
-  /// `headerBytesMax` and `bodyBytesMax` as the parser's own limits.
+  /// `headerBytesMax` and `bodyBytesMax` set the parser's own limits.
   MessageParser(std::size_t headerBytesMax, std::size_t bodyBytesMax) {
     this->header_limit(static_cast<std::uint32_t>(headerBytesMax));
     this->body_limit(bodyBytesMax);
   }
 
-  /// As `put`, at most up to the end of the headers, or of the message where they are done. Refuses a header that is
-  /// folded over lines: RFC 9112 lets everybody on the way do so, or read it in their own way.
+  /// Like `put`, but takes at most the rest of the headers, or of the message after them. Refuses a header that is
+  /// folded over lines: RFC 9112 lets every proxy replace or read the fold differently.
   std::size_t take(boost::asio::const_buffer bytes, Error& error) {
     const bool isInHeader = !this->is_header_done();
     this->eager(!isInHeader);
@@ -52,10 +52,10 @@ public:
 
   /// 10 or 11.
   [[nodiscard]] int version() const noexcept { return version_; }
-  /// Of a request.
+  /// For a request.
   [[nodiscard]] boost::beast::http::verb method() const noexcept { return method_; }
   [[nodiscard]] std::string_view target() const noexcept { return target_; }
-  /// Of an answer.
+  /// For an answer.
   [[nodiscard]] int status() const noexcept { return status_; }
 
   [[nodiscard]] std::size_t fields() const noexcept { return places_.size(); }
@@ -64,7 +64,7 @@ public:
     const std::string_view text(text_);
     return {text.substr(place.begin, place.nameBytes), text.substr(place.begin + place.nameBytes, place.valueBytes)};
   }
-  /// How often a header occurs; its name in any case of letters.
+  /// How often a header occurs; the case of the name is ignored.
   [[nodiscard]] std::size_t count(std::string_view name) const {
     std::size_t found = 0;
     for (std::size_t index = 0; index < places_.size(); ++index) {
@@ -72,7 +72,7 @@ public:
     }
     return found;
   }
-  /// The value of the first header of this name; empty if it is absent.
+  /// The value of the first header with this name; empty if it is absent.
   [[nodiscard]] std::string_view operator[](std::string_view name) const {
     for (std::size_t index = 0; index < places_.size(); ++index) {
       if (isNamed(index, name)) {
@@ -109,7 +109,7 @@ private:
     return places_[index].nameBytes == name.size() && boost::beast::iequals(field(index).name, name);
   }
 
-  // The names are Beast's.
+  // Beast defines these names.
   void on_request_impl(Verb verb, Text /*method*/, Text target, int version, Error& error) override {
     method_ = verb;
     target_.assign(target.data(), target.size());
@@ -143,7 +143,7 @@ private:
   }
   void on_finish_impl(Error& error) override { error = {}; }
 
-  // It grows as strings do, by what has come.
+  // Grows as a string does, with the bytes that have come.
   std::size_t append(Text piece) {
     body_.append(piece.data(), piece.size());
     return piece.size();
@@ -153,7 +153,7 @@ private:
   int version_ = 0;
   int status_ = 0;
   std::string target_;
-  // Names and values, one behind the other.
+  // Names and values, one after the other.
   std::string text_;
   std::vector<Place> places_;
   std::string body_;

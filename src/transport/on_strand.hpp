@@ -7,7 +7,7 @@
 
 namespace ackbox::transport {
 
-/// Completions carry no executor of their own, so they run on the socket's, the strand.
+/// A completion has no executor of its own, so it runs on the socket's executor, the strand.
 template <typename Handler>
 auto onStrand(Handler handler) {
   return [handler = std::move(handler)](const Stream::Error& error, std::size_t size) mutable {

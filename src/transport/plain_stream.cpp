@@ -19,7 +19,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Of an address, what names a site's network.
+// The bytes of an address that name a site's network.
 constexpr int kSiteBytes = 8;
 
 class PlainStream final : public Stream {

@@ -4,11 +4,11 @@
 
 namespace ackbox::transport {
 
-/// Whether a socket has nothing to read. A healthy idle connection has not: the end of the stream means that the peer
-/// closed it, and bytes that nobody asked for would be taken for the next answer.
+/// Whether a socket has nothing to read. A healthy idle connection is quiet: the end of the stream means that the peer
+/// closed it, and unrequested bytes would be taken for the next answer.
 [[nodiscard]] bool isSocketQuiet(int descriptor);
 
-/// Whether the other side has ended the connection, or its half of it. What it sent before may be unread still.
+/// Whether the other side has ended the connection, or its half of it. Earlier bytes may still be unread.
 [[nodiscard]] bool hasSocketEnded(int descriptor);
 
 /// See `Stream::peerAddress`.

@@ -7,8 +7,8 @@
 
 namespace ackbox::transport {
 
-/// The answers that the server gives by itself, before or instead of its handler. The connection is closed after each:
-/// what follows an unread or unreadable request is not worth guessing.
+/// The answers that the server gives by itself, before or instead of its handler. The connection is closed after each,
+/// because the bytes after an unread or unreadable request cannot be interpreted.
 [[nodiscard]] InboundResponse badRequest(std::string_view detail);
 [[nodiscard]] InboundResponse notFound();
 [[nodiscard]] InboundResponse methodNotAllowed();

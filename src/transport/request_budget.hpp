@@ -7,17 +7,17 @@
 
 namespace ackbox::transport {
 
-/// The bytes that all connections of one server hold together, of requests that are read or handled. It only counts: a
-/// session that finds it overdrawn has another one closed.
+/// The bytes that all connections of one server hold together, for requests that are read or handled. It only counts: a
+/// session that finds it overdrawn has another session closed.
 ///
 /// Thread-safety: all members may be called from any thread.
 class RequestBudget {
 public:
   explicit RequestBudget(std::size_t bytesMax) : bytesMax_(bytesMax) {}
 
-  /// Somebody holds `after` bytes, and no longer `before`.
+  /// A holder of `before` bytes now holds `after` bytes.
   void change(std::size_t before, std::size_t after) noexcept {
-    // Modulo 2^64 where it shrinks.
+    // The sum is modulo 2^64 where it shrinks.
     bytes_ += after - before;
   }
 
@@ -29,7 +29,7 @@ private:
   std::atomic<std::size_t> bytes_ = 0;
 };
 
-/// Some bytes of a budget, given back at the end of its life.
+/// Some bytes of a budget; the destructor gives them back.
 class BudgetShare {
 public:
   BudgetShare(std::shared_ptr<RequestBudget> budget, std::size_t bytes) : budget_(std::move(budget)), bytes_(bytes) {

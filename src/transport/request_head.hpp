@@ -7,18 +7,18 @@
 
 namespace ackbox::transport {
 
-/// The head of a request that has come in whole, and whose parts contradict each other in nothing.
+/// The whole head of a request, without parts that contradict each other.
 ///
-/// Lifetime: the call that it is given to; so are the views that it answers.
+/// Lifetime: the call that receives it; the returned views live as long.
 class RequestHead {
 public:
   virtual ~RequestHead() = default;
 
   /// `GET`, `POST`, …; empty for a method that HTTP does not define.
   [[nodiscard]] virtual std::string_view method() const = 0;
-  /// Path and query, as they came.
+  /// Path and query, as received.
   [[nodiscard]] virtual std::string_view target() const = 0;
-  /// The value of the first header of this name, in any case of letters; empty if it is absent.
+  /// The value of the first header with this name, whatever its case; empty if it is absent.
   [[nodiscard]] virtual std::string_view header(std::string_view name) const = 0;
   /// How often the header occurs.
   [[nodiscard]] virtual std::size_t count(std::string_view name) const = 0;

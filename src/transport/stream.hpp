@@ -20,23 +20,23 @@ namespace ackbox::transport {
 
 class TlsContext;
 
-/// A connected socket of any kind: one of TCP, or one in the file system.
+/// A connected socket of any kind: TCP, or a socket in the file system.
 using Socket = boost::asio::generic::stream_protocol::socket;
 
-/// The headers of a request or an answer: what is allowed of the option of either side.
+/// The allowed range of the option that limits the headers of a request or an answer.
 inline constexpr std::size_t kHeaderBytesLeast = 1024;
 inline constexpr std::size_t kHeaderBytesMost = std::size_t{16} * 1024;
 
-/// What is read ahead of the parser, beyond the headers. The parser's own limits count neither the extensions of a
-/// chunk nor the trailers: without an end to the buffer, one line would fill the memory. With the headers it holds no
-/// field whose length would not fit in 16 bits, at which Beast's own containers throw.
+/// How much is read ahead of the parser, beyond the headers. The parser's own limits count neither chunk extensions nor
+/// trailers: without a limit of the buffer, one line would fill the memory. Together with the headers it holds no field
+/// longer than 16 bits can count, at which Beast's own containers throw.
 inline constexpr std::size_t kReadAheadBytes = std::size_t{48} * 1024;
 static_assert(kHeaderBytesMost + kReadAheadBytes <= 65'536);
 
 /// A connection, plain or encrypted, behind one type: Beast's parsers are compiled once for both.
 ///
 /// Thread-safety: none; owned by the strand that is its executor, on which everything completes.
-/// Lifetime: as Asio's sockets; keep it until its operations have completed.
+/// Lifetime: as Asio's sockets: keep it until its operations have completed.
 class Stream {
 public:
   using executor_type = boost::asio::any_io_executor;
@@ -47,7 +47,7 @@ public:
 
   [[nodiscard]] virtual executor_type get_executor() = 0;
 
-  /// What must be done before the first read or write. The sentence is for people, empty when it went well.
+  /// Must complete before the first read or write. `failure` is a sentence for people, empty on success.
   virtual void asyncHandshake(std::function<void(std::string failure)> done) = 0;
 
   template <typename Buffers, typename Token>
@@ -70,32 +70,32 @@ public:
 
   /// Shuts down writing, so that the other side sees the end.
   virtual void asyncFinish(std::function<void()> done) = 0;
-  /// After that: reads and throws away what arrives, whatever it is.
+  /// After `asyncFinish`: reads and throws away any bytes that arrive.
   virtual void asyncDiscardSome(boost::asio::mutable_buffer buffer, Transferred done) = 0;
 
-  /// Calls `done` when there is something to read, be it the end, or the stream is closed. Reads nothing.
+  /// Calls `done` when there is something to read (also the end), or when the stream is closed. Reads nothing.
   virtual void asyncAwaitInput(std::function<void()> done) = 0;
 
   /// Whether an idle connection has nothing to read, not even its end.
   [[nodiscard]] virtual bool isQuiet() = 0;
-  /// Whether the other side has ended the connection, or its half of it. What it sent before may be unread still.
+  /// Whether the other side has ended the connection, or its half of it. Earlier bytes may still be unread.
   [[nodiscard]] virtual bool hasEnded() = 0;
-  /// The other side's numeric address, of IPv6 the network that one site has (`2001:db8:1:2::/64`); `unix` on a socket
-  /// file; empty: it is not known any more.
+  /// The other side's numeric address, for IPv6 the network of one site (`2001:db8:1:2::/64`); `unix` on a socket file;
+  /// empty: it is not known any more.
   [[nodiscard]] virtual std::string peerAddress() { return {}; }
   /// The URIs in the other side's certificate, if one was verified.
   [[nodiscard]] virtual std::vector<std::string> peerUris() const { return {}; }
-  /// When the first of the certificates that verified the other side ends.
+  /// The earliest expiry among the certificates that verified the other side.
   [[nodiscard]] virtual std::optional<WallTime> peerCertificateEnd() const { return std::nullopt; }
 
-  /// What `error`, of a read, says of this side's certificate, for people; empty: it is not about that. A server of TLS
-  /// 1.3 asks for one in the handshake and judges it after that.
+  /// The problem of this side's certificate that `error`, from a read, reports, for people; empty: the error has
+  /// another cause. A server with TLS 1.3 asks for a certificate in the handshake and judges it afterwards.
   [[nodiscard]] virtual std::string certificateProblem(const Error& /*error*/) const { return {}; }
 
   virtual void close() = 0;
 
 protected:
-  /// All lines of a request and its body; more are written by the next call.
+  /// Holds all lines of a request and its body; the next call writes further buffers.
   using ConstBuffers = std::array<boost::asio::const_buffer, 32>;
 
   virtual void readSome(boost::asio::mutable_buffer buffer, Transferred done) = 0;
@@ -131,10 +131,10 @@ private:
 /// Without TLS.
 [[nodiscard]] std::shared_ptr<Stream> makePlainStream(Socket socket);
 
-/// The server's end of TLS. Throws `Error` with `outOfMemory`.
+/// The server's side of TLS. Throws `Error` with `outOfMemory`.
 [[nodiscard]] std::shared_ptr<Stream> makeTlsServerStream(Socket socket, TlsContext& context, WallTime now);
 
-/// The client's end of TLS, with the server that is `host`, a name or an address.
+/// The client's side of TLS, to the server `host`, a name or an address.
 [[nodiscard]] std::shared_ptr<Stream> makeTlsClientStream(Socket socket, TlsContext& context, const std::string& host,
                                                           WallTime now);
 

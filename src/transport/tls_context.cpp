@@ -17,7 +17,7 @@
 namespace ackbox::transport {
 namespace {
 
-// Longer than it takes to put a certificate and its key in place, one rename after the other.
+// Longer than it takes to put a certificate and its key in place by two renames.
 constexpr std::chrono::milliseconds kPairPause{100};
 constexpr std::chrono::milliseconds kGraceMax = std::chrono::hours(24);
 
@@ -41,12 +41,12 @@ std::shared_ptr<SSL_CTX> makeContext(const SSL_METHOD* method) {
   if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1) {
     throw Error(Errc::outOfMemory, "TLS could not be set up: " + opensslReason());
   }
-  // Of TLS 1.2's; 1.3 has no others.
+  // For TLS 1.2; TLS 1.3 has only suites of this kind.
   if (SSL_CTX_set_cipher_list(context.get(), "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
     throw Error(Errc::outOfMemory, "TLS could not be set up: " + opensslReason());
   }
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  // A key with a passphrase is refused; nobody is there to type it.
+  // A key with a passphrase is refused, as no person is there to enter it.
   SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return 0; });
   return context;
 }
@@ -100,22 +100,22 @@ std::shared_ptr<SSL_CTX> loadServer(const TlsServerOptions& options) {
     const bool isLoaded =
         lookup != nullptr && X509_load_crl_file(lookup, options.crlFile.c_str(), X509_FILETYPE_PEM) > 0;
     require(isLoaded, "tls.crlFile", options.crlFile);
-    // Of all the chain: CRL_CHECK alone looks at the client's own certificate, and an authority that was revoked
-    // passes.
+    // For the whole chain: CRL_CHECK alone checks only the client's own certificate, and a revoked authority would
+    // pass.
     const unsigned long flags = X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL;
     require(X509_STORE_set_flags(store, flags) == 1, "tls.crlFile", options.crlFile);
   }
   return context;
 }
 
-/// Whether it can be read, and names no authority at all.
+/// Whether the file can be read and names no authority at all.
 bool isEmptied(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   return stream.is_open() && !stream.bad() && text.find("-----BEGIN") == std::string::npos;
 }
 
-/// The same identity, and no trusted authorities.
+/// A context with the same identity and no trusted authorities.
 std::shared_ptr<SSL_CTX> trustingNobody(SSL_CTX* context, const SSL_METHOD* method) {
   std::shared_ptr<SSL_CTX> made = makeContext(method);
   STACK_OF(X509)* chain = nullptr;
@@ -133,7 +133,7 @@ std::shared_ptr<SSL_CTX> trustingNobody(SSL_CTX* context, const SSL_METHOD* meth
   return made;
 }
 
-/// Returns after `kPairPause` of the machine's clock, whatever clock the options give: another process is waited for.
+/// Waits `kPairPause` of the machine's clock, whatever clock the options give, because it waits for another process.
 void letReplace() {
   boost::asio::io_context waiting;
   const std::shared_ptr<Clock> machine = systemClock();
@@ -142,7 +142,7 @@ void letReplace() {
   waiting.run();
 }
 
-/// A process may start between the renames of a certificate and its key.
+/// Loads again after a pause: a process may start between the renames of a certificate and its key.
 template <typename Load>
 std::shared_ptr<SSL_CTX> loadPatiently(const Load& load) {
   try {
@@ -179,7 +179,7 @@ TlsContext::TlsContext(std::function<Shared()> load, std::vector<std::filesystem
   }
 }
 
-// Not the time alone: a file that is put in another's place may be older, and two may be written in one tick.
+// The time alone is not enough: a file put in another's place may be older, and two may be written in one tick.
 TlsContext::Stamps TlsContext::stamps() const {
   Stamps made;
   for (const std::filesystem::path& file : files_) {
@@ -194,8 +194,8 @@ TlsContext::Stamps TlsContext::stamps() const {
   return made;
 }
 
-// The stamps are taken first, and kept even if the files do not fit together: they are looked at again when they change
-// again, and not before.
+// The stamps are taken first, and kept even if the files do not fit together: the files are read again only when they
+// change again.
 void TlsContext::refresh() {
   Stamps now = stamps();
   if (now != stamps_) {
@@ -206,7 +206,7 @@ void TlsContext::refresh() {
       isFailing_ = false;
       hasEnded_ = false;
     } catch (const Error&) {
-      // Documented: what was there before stays, for the grace.
+      // Documented: the previous certificates stay, for the grace.
       isFailing_ = true;
     }
   }

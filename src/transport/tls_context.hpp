@@ -12,16 +12,16 @@
 #include "ackbox/tls.hpp"
 #include "base/mutex.hpp"
 
-// OpenSSL's own names for its types, so that its headers stop in the sources.
+// OpenSSL's own names of its types, so that only the sources include its headers.
 struct ssl_ctx_st;
 struct ssl_method_st;
 struct ssl_st;
 
 namespace ackbox::transport {
 
-/// Certificates and keys as connections begin with them: read from files, and again when those have changed. Files that
-/// cannot be read leave what was there before; but trust in authorities ends with the grace, and at once where a file
-/// says that no authority is trusted.
+/// The certificates and keys for new connections, read from files, and again when the files have changed. If the files
+/// cannot be read, the previous ones stay; but trust in authorities ends after the grace, and at once if a file states
+/// that no authority is trusted.
 ///
 /// Thread-safety: all members may be called from any thread.
 class TlsContext {
@@ -30,27 +30,27 @@ public:
   explicit TlsContext(const TlsClientOptions& options, std::shared_ptr<Clock> clock = systemClock());
   explicit TlsContext(const TlsServerOptions& options, std::shared_ptr<Clock> clock = systemClock());
 
-  /// What one connection begins with; the caller owns it. Looks at the files first.
+  /// The TLS object for one connection; the caller owns it. Checks the files first.
   /// Throws `Error` with `outOfMemory`.
   [[nodiscard]] ssl_st* makeConnection();
 
-  /// Reads the files now, changed or not.
-  /// Throws `Error` with `invalidOption`, and keeps what was there before.
+  /// Reads the files now, whether or not they have changed.
+  /// Throws `Error` with `invalidOption`, and keeps the previous certificates.
   void reload();
 
-  /// Changes with each reload: connections that began before one are not used again.
+  /// Changes with each reload: a connection from before a reload is not reused.
   [[nodiscard]] std::uint64_t generation();
 
 private:
   using Shared = std::shared_ptr<ssl_ctx_st>;
-  /// Distinguishes one content of the files from another.
+  /// Distinguishes one content of the files from another. One stamp per file.
   using Stamps = std::vector<std::string>;
 
   struct Trust {
-    /// Of authorities; empty: there is no trust to end.
+    /// The file of authorities; empty: there is no trust to end.
     std::filesystem::path file;
     std::chrono::milliseconds grace;
-    /// Of the side that this is.
+    /// The method of this side, client or server.
     const ssl_method_st* (*method)();
   };
 
@@ -69,7 +69,7 @@ private:
   Stamps stamps_ ACKBOX_GUARDED_BY(mutex_);
   Shared context_ ACKBOX_GUARDED_BY(mutex_);
   std::uint64_t generation_ ACKBOX_GUARDED_BY(mutex_) = 0;
-  // When the files were last found to be those that it holds.
+  // When the loaded files were last found to be current.
   SteadyTime soundAt_ ACKBOX_GUARDED_BY(mutex_);
   bool isFailing_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool hasEnded_ ACKBOX_GUARDED_BY(mutex_) = false;

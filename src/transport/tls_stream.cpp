@@ -83,7 +83,7 @@ public:
     const STACK_OF(X509)* const chain = SSL_get0_verified_chain(connection_);
     for (int index = 0; chain != nullptr && index < sk_X509_num(chain); ++index) {
       std::tm parts{};
-      // What has no end that can be read has ended.
+      // A certificate counts as expired if its end cannot be read.
       const bool isRead = ASN1_TIME_to_tm(X509_get0_notAfter(sk_X509_value(chain, index)), &parts) == 1;
       const WallTime end = isRead ? WallTime(std::chrono::seconds(::timegm(&parts))) : WallTime();
       first = std::min(first.value_or(end), end);
@@ -100,7 +100,7 @@ public:
       case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
         break;
       case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-        // TLS 1.2 has no alert of its own for it; without a request for a certificate it is about something else.
+        // TLS 1.2 has no alert for it; if no certificate was requested, the alert has another cause.
         if (!wasAskedForCertificate() || hasCertificate) {
           return {};
         }
@@ -148,7 +148,7 @@ private:
                                 : std::string("the certificate is refused: ") + X509_verify_cert_error_string(verdict);
   }
 
-  // The stream's own.
+  // Owned by `stream_`.
   SSL* const connection_;
   asio::ssl::stream<Socket> stream_;
   const Role role_;
@@ -156,13 +156,13 @@ private:
 
 using Connection = std::unique_ptr<SSL, decltype(&SSL_free)>;
 
-// Certificates expire by the clock that everything else goes by.
+// Certificates expire by the clock that the whole process uses.
 void judgeBy(SSL* connection, WallTime now) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
   X509_VERIFY_PARAM_set_time(SSL_get0_param(connection), static_cast<std::time_t>(seconds));
 }
 
-// What OpenSSL's macro does, without its casts.
+// Does what OpenSSL's macro does, without its casts.
 bool sayName(SSL* connection, std::string host) {
   return SSL_ctrl(connection, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data()) == 1;
 }
@@ -192,7 +192,7 @@ std::shared_ptr<Stream> makeTlsClientStream(Socket socket, TlsContext& context, 
   } else {
     isSet = X509_VERIFY_PARAM_set1_ip_asc(rules, host.c_str()) == 1;
   }
-  // Never a connection whose other end is not checked.
+  // A connection must never be made without checking the other end.
   if (!isSet) {
     throw ackbox::Error(Errc::outOfMemory, "TLS with " + host + " could not be set up");
   }

@@ -25,13 +25,13 @@ bool isIpv6Character(char character) {
          (character >= 'A' && character <= 'F') || character == ':' || character == '.';
 }
 
-// Printable ASCII without the blank: what may stand in a request line unescaped.
+// Printable ASCII without the space: the characters that a request line may hold unescaped.
 bool isTargetCharacter(char character) {
   return character > ' ' && character <= '~';
 }
 
 ParsedUrl refuse(std::string_view text, std::string_view why) {
-  // The URL may carry a secret in its userinfo: it is not repeated then.
+  // The URL may carry a secret in its userinfo, and is not repeated in that case.
   std::string error =
       text.find('@') == std::string_view::npos ? "URL '" + std::string(text.substr(0, 200)) + "': " : "";
   return {.url = std::nullopt, .error = error.append(why)};

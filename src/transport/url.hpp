@@ -10,16 +10,16 @@ namespace ackbox::transport {
 /// Where to connect and what to ask for.
 struct Url {
   bool isEncrypted = false;
-  /// A name or an address; an IPv6 address stands without its brackets.
+  /// A name or an address; an IPv6 address is written without its brackets.
   std::string host;
   std::uint16_t port = 80;
   /// Path and query, never empty.
   std::string target = "/";
 
-  /// `host:port` as in a `Host` header; also what keep-alive connections are kept under.
+  /// `host:port` as in a `Host` header; also the key of keep-alive connections.
   [[nodiscard]] std::string authority() const;
 
-  /// Whether the host is this machine by its name: `localhost`, an address in 127.0.0.0/8, or `::1`.
+  /// Whether the host names this machine: `localhost`, an address in 127.0.0.0/8, or `::1`.
   [[nodiscard]] bool isLoopback() const;
 };
 
@@ -29,7 +29,7 @@ struct ParsedUrl {
   std::string error;
 };
 
-/// Reads `http[s]://host[:port][/path][?query]`, and nothing more lenient: no userinfo, no fragment, no blanks.
+/// Reads `http[s]://host[:port][/path][?query]` and no other form: no userinfo, no fragment, no spaces.
 [[nodiscard]] ParsedUrl parseUrl(std::string_view text);
 
 }  // namespace ackbox::transport

@@ -1,15 +1,15 @@
-// An agent of the crash test, started over and over on the same file:
+// An agent of the crash test, started again and again on the same file:
 //
 //   crash_agent NAME PEER DATABASE PORT PEER_URL KEYS [--feed] [--reply] [--own-threads] [--defer]
 //     [--slow-disk] [--defect mark-before-effect]
 //
-// KEYS is a folder with authority.pem, NAME.pem, NAME.key and secret: TLS both ways, each side known to the other by
-// its certificate, and every request and answer signed. --feed: keeps enqueueing numbered frames, each in one
-// transaction with the number reached. --reply: answers every tenth frame of a session. --own-threads: delivery and the
-// server run on threads of their own, as the library has it by default, and frames are fed one at a time, so that each
-// step, and each frame's effect, commits on the thread that it came to. --defer: takes every third frame of a session
-// into effect later, half of them in a pool of their own. --slow-disk: its disk is slow while somebody wants it
-// (hardships.hpp). Prints "ready" once it serves; SIGTERM ends it.
+// KEYS is a folder with authority.pem, NAME.pem, NAME.key and secret: mutual TLS, each side known to the other by its
+// certificate, and every request and answer signed. --feed: keeps enqueueing numbered frames, each in one transaction
+// with the number reached. --reply: answers every tenth frame of a session. --own-threads: delivery and the server run
+// on their own threads, as is the library's default, and frames are fed one at a time, so that each step, and each
+// frame's effect, commits on the thread on which it arrived. --defer: defers every third frame of a session, half of
+// them to a separate pool. --slow-disk: its disk is slow while a test requests it (hardships.hpp). Prints "ready" once
+// it serves; SIGTERM ends it.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -97,10 +97,10 @@ ackbox::OutboxOptions outboxOptions(const Settings& settings) {
   peer.agent = "urn:agent:" + settings.peer;
   peer.secrets = ackbox::SecretSource::file(settings.keys / "secret");
   options.peers.push_back(peer);
-  // Small requests, many at once, and a peer that is looked for at once: a kill then always hits something under way.
+  // Small requests, many at once, and short probe delays: a kill then always interrupts some work.
   options.batchFrames = 5;
   options.peerHealth.probeDelays = {milliseconds(5), milliseconds(10), milliseconds(20)};
-  // The peer dies of SIGKILL, never of a message.
+  // The peer dies of SIGKILL, never because of a message.
   options.peerHealth.killerThreshold = 0;
   return options;
 }
@@ -142,7 +142,7 @@ ackbox::InboundOptions inboundOptions(const Settings& settings, const ackbox::Fr
   return options;
 }
 
-// Enqueues on the application's own connection and in its own transactions (P2), and keeps a short backlog.
+// Enqueues on the application's own connection and in its own transactions (P2), with a short backlog.
 class Feeder {
 public:
   Feeder(ackbox::OutboxManager& manager, const Settings& settings, boost::asio::io_context& context)

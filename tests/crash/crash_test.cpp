@@ -1,7 +1,7 @@
 // Goal: the promises hold for real processes that are killed with SIGKILL at any instant. Method: two agents exchange
 // frames and replies without a pause, signed and over mutual TLS; a seeded loop kills them singly, together, and again
-// while they recover; then the table of effects, which has no UNIQUE constraint, is compared with what was put in. The
-// same comparison must notice the classic defect when it is put in by hand. ACKBOX_TEST_SCALE multiplies the kills.
+// while they recover; then the table of effects, which has no UNIQUE constraint, is compared with the enqueued frames.
+// The same comparison must notice the classic defect, added by hand. ACKBOX_TEST_SCALE multiplies the kills.
 
 #include <doctest/doctest.h>
 
@@ -75,13 +75,13 @@ TEST_CASE("P2 P3 P4 P5 P6: 70 kills lose, repeat and reorder nothing (seed 98765
   killAndCompare(987654321);
 }
 
-// The library's default: no executor, and commits on the thread that has the work. Fewer frames fit in a life.
+// The library's default: no executor, and commits on the thread that has the work. Fewer frames fit in one life.
 TEST_CASE(
     "P2 P3 P4 P5 P6: 40 kills of agents on threads of their own, fed one frame at a time, lose nothing (seed 7)") {
   killAndCompare(7, 40, 5 * kLongest, {"--own-threads"});
 }
 
-// Their outboxes count ACK events, too.
+// Their outboxes also count ACK events.
 TEST_CASE("P2 P3 P4 P5 P6: 40 kills of agents that defer frames, half of them to a pool, lose nothing (seed 11)") {
   crash::CrashWorld world(11, {}, {"--defer"});
   world.killAbout(scaled(40));

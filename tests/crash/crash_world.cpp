@@ -37,13 +37,13 @@ std::vector<main_job::Entry> fedInto(const std::filesystem::path& database) {
   return entries;
 }
 
-// What the agents know each other by.
+// The keys by which the agents recognise each other.
 void writeKeys(const std::filesystem::path& folder) {
   const ackbox::testing::TestAuthority authority(folder, "authority");
   for (const char* name : {"alice", "bob"}) {
     ackbox::testing::CertificateFacts facts;
     facts.names.push_back(std::string("URI:urn:agent:") + name);
-    // However long the campaign.
+    // Longer than any campaign.
     facts.validUntil = 30L * 24 * 3600;
     (void)authority.issue(name, facts);
   }
@@ -117,7 +117,7 @@ void CrashWorld::killAfterUpTo(Agent& agent, milliseconds longest) {
 void CrashWorld::killAbout(std::uint64_t kills, milliseconds longest) {
   const std::uint64_t until = alice_.kills + bob_.kills + kills;
   while (alice_.kills + bob_.kills < until) {
-    // One kill in five is of both at once.
+    // One kill in five kills both agents at once.
     const std::uint64_t draw = random_() % 5;
     std::vector<Agent*> victims;
     if (draw != 1 && draw != 2) {
@@ -153,7 +153,7 @@ void CrashWorld::endure(Hardships& left, Suffered& suffered, milliseconds longes
       victims.push_back(agent);
     }
   }
-  // Of each kind, those that the victims live through until they go out of scope.
+  // The hardships of the victims; each ends when its object goes out of scope.
   std::vector<std::unique_ptr<Stopped>> stopped;
   std::unique_ptr<Starved> starved;
   std::unique_ptr<SlowDisk> slow;
@@ -185,7 +185,7 @@ void CrashWorld::endure(Hardships& left, Suffered& suffered, milliseconds longes
   }
 }
 
-// What the file says of the wait is read when the hardship is over: until then nobody could keep it.
+// The announced wait is read when the hardship is over, as the agents could not keep to it before.
 void CrashWorld::awaitFlow(Suffered& suffered) {
   constexpr std::chrono::seconds kForTheMachine{20};
   const ackbox::OutboxReader outbox = ackbox::OutboxReader::open(alice_.database);
@@ -240,7 +240,7 @@ void CrashWorld::end(Agent& agent) {
   }
 }
 
-// Where the machine is busy, few frames fit between the kills; one in ten is answered.
+// On a busy machine few frames fit between the kills, and one in ten is answered.
 void CrashWorld::awaitEnough() {
   constexpr std::uint64_t kEnough = 100;
   const ackbox::OutboxManager outbox = openOutbox(alice_.database);

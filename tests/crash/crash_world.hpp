@@ -14,7 +14,7 @@
 
 namespace crash {
 
-/// What is left when the killing is over and everything was delivered.
+/// The result, when the kills are over and everything was delivered.
 struct Outcome {
   std::uint64_t killsOfAlice = 0;
   std::uint64_t killsOfBob = 0;
@@ -22,7 +22,7 @@ struct Outcome {
   main_job::Flow replies;
 };
 
-/// What agents are to live through.
+/// The hardships that agents must survive.
 struct Hardships {
   std::uint64_t pauses = 0;
   std::uint64_t starvations = 0;
@@ -31,34 +31,34 @@ struct Hardships {
   [[nodiscard]] std::uint64_t all() const noexcept { return pauses + starvations + slowDisks; }
 };
 
-/// What they lived through.
+/// The hardships that they have survived.
 struct Suffered : Hardships {
   std::uint64_t kills = 0;
-  /// The longest that it took until a message was acknowledged again, once a hardship was over.
+  /// The longest time from the end of a hardship until a message was acknowledged again.
   std::chrono::milliseconds longestWait{0};
-  /// The same, from the instant on that the peers' next probes were announced for.
+  /// The same, from the announced time of the peers' next probes.
   std::chrono::milliseconds longestBeyond{0};
 };
 
-/// Two agents on two files, and somebody who kills them.
+/// Two agents on two files, and a driver that kills them.
 ///
-/// Everything throws `std::runtime_error` when an agent ends by itself, does not come up, or ends with an error.
+/// All members throw `std::runtime_error` when an agent ends by itself, does not start, or ends with an error.
 class CrashWorld {
 public:
-  /// `bobExtra` is added to bob's arguments, `extra` to those of both.
+  /// `bobExtra` is added to bob's arguments, `extra` to those of both agents.
   explicit CrashWorld(std::uint64_t seed, const std::vector<std::string>& bobExtra = {},
                       const std::vector<std::string>& extra = {});
 
-  /// Kills agents at random instants, within `longest` of their being ready, singly and together, while frames flow
-  /// both ways. A few die again while they are still recovering.
+  /// Kills agents at random instants, within `longest` of their readiness, singly and together, while frames flow both
+  /// ways. A few are killed again while they still recover.
   void killAbout(std::uint64_t kills, std::chrono::milliseconds longest = std::chrono::milliseconds(60));
 
   /// Stops, starves and slows agents down in a drawn order, each time for up to `longest`, singly and together; while
-  /// one stands still, one in eight times the other is killed. After each, messages must flow again: throws when none
-  /// is acknowledged for longer than the file says, and some seconds.
+  /// one is stopped, the other is killed one time in eight. After each hardship messages must flow again: throws when
+  /// the next acknowledgement comes later than the file announces plus some seconds.
   Suffered suffer(Hardships planned, std::chrono::milliseconds longest);
 
-  /// Lets the agents deliver all that is there, ends them, and compares.
+  /// Lets the agents deliver everything, ends them, and compares.
   [[nodiscard]] Outcome settle();
 
 private:

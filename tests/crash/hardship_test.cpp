@@ -1,11 +1,11 @@
-// Goal: processes that stand still lose nothing, repeat nothing, and are not robbed; when they go on, messages flow
-// within what the file says (P2 to P8, P13).
+// Goal: processes that are stopped lose nothing and repeat nothing, and no other process takes their claims; when they
+// go on, messages flow within the time that the file announces (P2 to P8, P13).
 // Method: the two agents of the crash loop exchange frames and replies. A seeded loop stops them (SIGSTOP, SIGCONT),
-// starves them of the processor, and gives them a disk of which each sync takes half a second, singly and together, and
-// kills one now and then while the other stands still. After each of these, a message must be acknowledged before the
-// instant that the peer's next probe is announced for, and some seconds for the machine; in the end the effects are
-// compared with what was put in. ACKBOX_TEST_SCALE multiplies the hardships; from 10 on, agents stand still for up to
-// 10 s instead of 1 s.
+// starves them of the processor, and gives them a disk on which each sync takes half a second, singly and together, and
+// kills one now and then while the other is stopped. After each of these, a message must be acknowledged before the
+// announced instant of the peer's next probe plus some seconds for the machine; at the end the effects are compared
+// with the enqueued frames. ACKBOX_TEST_SCALE multiplies the hardships; from 10 on, agents are stopped for up to 10 s
+// instead of 1 s.
 
 #include <doctest/doctest.h>
 

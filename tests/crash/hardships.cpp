@@ -20,7 +20,7 @@ std::filesystem::path signOf(const std::filesystem::path& database) {
   return database.string() + "-is-slow";
 }
 
-// Of each thread: the policy is a thread's.
+// Sets the policy of each thread, because it is a property of the thread.
 void schedule(pid_t process, int policy) {
   const sched_param none{};
   std::error_code gone;
@@ -35,7 +35,7 @@ void schedule(pid_t process, int policy) {
 struct Disk {
   sqlite3_vfs* platform = nullptr;
   sqlite3_vfs slow{};
-  // The platform's methods are one table for each kind of locking, of the same functions; an agent meets one.
+  // The platform has one table of methods for each kind of locking, with the same sync; an agent uses one of them.
   sqlite3_io_methods methods{};
   int (*sync)(sqlite3_file*, int) = nullptr;
   std::string sign;
@@ -98,7 +98,7 @@ Starved::~Starved() {
 }
 
 bool Starved::isAllowed() {
-  // Where no processor is left, even the end of it may have to wait: this is tried on a thread of its own.
+  // Without a free processor even the return to the old policy may wait, so a separate thread tries it.
   bool isAllowed = false;
   std::thread([&isAllowed] {
     const sched_param none{};

@@ -9,7 +9,7 @@
 
 namespace crash {
 
-/// While it lives, the process does not run: SIGSTOP, then SIGCONT.
+/// Stops the process for its lifetime: SIGSTOP, then SIGCONT.
 class Stopped {
 public:
   explicit Stopped(pid_t process);
@@ -21,8 +21,8 @@ private:
   const pid_t process_;
 };
 
-/// While it lives, the process gets what others leave of the processors (SCHED_IDLE), and threads of this one leave
-/// nothing.
+/// For its lifetime, the process gets only processor time that others leave (SCHED_IDLE), and threads of this process
+/// leave none.
 class Starved {
 public:
   explicit Starved(pid_t process);
@@ -30,17 +30,17 @@ public:
   Starved& operator=(const Starved&) = delete;
   ~Starved();
 
-  /// Whether this system lets a process be starved, and fed again.
+  /// Whether this system allows a process to be starved and restored.
   [[nodiscard]] static bool isAllowed();
 
 private:
   const pid_t process_;
   std::atomic<bool> ends_{false};
-  // Last: they use the others.
+  // Last, because the threads use the other members.
   std::vector<std::thread> hogs_;
 };
 
-/// While it lives, each sync of an agent that was started with `--slow-disk` of this database takes half a second.
+/// For its lifetime, each sync takes half a second in an agent that was started with `--slow-disk` on this database.
 class SlowDisk {
 public:
   explicit SlowDisk(const std::filesystem::path& database);
@@ -48,7 +48,7 @@ public:
   SlowDisk& operator=(const SlowDisk&) = delete;
   ~SlowDisk();
 
-  /// In the agent: makes SQLite's files of this process slow while somebody wants it.
+  /// In the agent: makes SQLite's files of this process slow while a test requests it.
   static void obey(const std::filesystem::path& database);
 
 private:

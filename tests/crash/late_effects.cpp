@@ -35,7 +35,7 @@ ackbox::FrameHandler LateEffects::handler(std::string replyTo) {
 void LateEffects::write() {
   constexpr int kBusyTimeoutMilliseconds = 5000;
   SQLite::Database connection(database_.string(), SQLite::OPEN_READWRITE, kBusyTimeoutMilliseconds);
-  // Checkpoints are the store's.
+  // Only the store makes checkpoints.
   connection.exec("PRAGMA wal_autocheckpoint = 0");
   std::unique_lock lock(mutex_);
   for (;;) {

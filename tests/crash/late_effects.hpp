@@ -12,15 +12,15 @@
 
 namespace crash {
 
-/// The defect that ackbox exists to avoid, put in by hand: frames are acknowledged, and so marked as processed, before
-/// their effects are written, which happens later, on another thread and connection. A crash between the two loses the
-/// frame silently.
+/// The defect that ackbox exists to avoid, added by hand: frames are acknowledged, and so marked as processed, before
+/// their effects are written, later and on another thread and connection. A crash between the two loses the frame
+/// silently.
 class LateEffects {
 public:
   explicit LateEffects(std::filesystem::path database);
   LateEffects(const LateEffects&) = delete;
   LateEffects& operator=(const LateEffects&) = delete;
-  /// Writes what is left: without a crash the defect does not show.
+  /// Writes the remaining effects: without a crash the defect does not show.
   ~LateEffects();
 
   [[nodiscard]] ackbox::FrameHandler handler(std::string replyTo);
@@ -34,7 +34,7 @@ private:
   // Guarded by mutex_.
   std::deque<main_job::Entry> waiting_;
   bool ending_ = false;
-  // Last: it uses the others.
+  // Last, because the thread uses the other members.
   std::thread writer_;
 };
 

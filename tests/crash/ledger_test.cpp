@@ -1,5 +1,5 @@
-// Goal: the comparison that judges the crash runs sees every way in which they could go wrong. Method: small accounts
-// drawn up by hand, one with each fault.
+// Goal: the comparison that judges the crash runs detects every way in which they could go wrong. Method: small
+// accounts written by hand, one with each fault.
 
 #include "ledger.hpp"
 

@@ -1,7 +1,7 @@
-// Goal: P7, what a dead process had in flight is back in play at once, at a restart and in another process, while a
-// live slow sender is never robbed. Method: real processes hold claims against a peer that never answers and are
-// killed with SIGKILL; the time to the next send is measured and printed, and only bounded generously: 100 ms is a
-// matter of a quiet machine.
+// Goal: P7: the messages that a dead process had in flight are available at once, at a restart and in another process,
+// while a live slow sender never loses its claims. Method: real processes hold claims against a peer that never answers
+// and are killed with SIGKILL; the time to the next send is measured and printed, with a generous bound only: 100 ms
+// needs a quiet machine.
 
 #include <doctest/doctest.h>
 
@@ -27,8 +27,8 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{60};
-// Far beyond what a busy machine delays, and below the timeout of the requests, at which the frames would come back
-// too.
+// Far above the delays of a busy machine, and below the timeout of the requests, after which the frames would also be
+// sent again.
 constexpr milliseconds kGenerous{15'000};
 constexpr std::size_t kFrames = 20;
 
@@ -36,7 +36,7 @@ double millisecondsBetween(steady_clock::time_point from, steady_clock::time_poi
   return std::chrono::duration<double, std::milli>(to - from).count();
 }
 
-// Acknowledges everything, and remembers when the first request came and whose frames came.
+// Acknowledges everything, and remembers the time of the first request and the ids of the frames.
 class NotingSender final : public ackbox::Sender {
 public:
   void asyncSend(ackbox::SendRequest request, ackbox::SendHandler handler) override {
@@ -57,7 +57,7 @@ public:
     handler(std::move(report));
   }
 
-  // When the first request came, once `frames` different frames have come.
+  // The time of the first request, once `frames` different frames have come.
   std::optional<steady_clock::time_point> awaitFrames(std::size_t frames) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, kPatience, [&] { return sent_.size() >= frames; })) {

@@ -1,7 +1,7 @@
-// Goal: P1, P3: `ackbox restore` that is killed before any of its steps leaves a whole outbox at its place, or, on a
-// file system without links, at a name that it keeps; the next restore ends it, and the file from before is kept with
-// its log. Method: strace kills the tool as it makes the Nth call of each kind that changes names, permissions or the
-// disk, for each N until it is done. The file from before has its newest message in its log alone.
+// Goal: P1, P3: `ackbox restore`, killed before any of its steps, leaves a whole outbox at its place or, on a file
+// system without links, at a name that it keeps; the next restore completes it, and the previous file is kept with its
+// log. Method: strace kills the tool at the Nth call of each kind that changes names, permissions or the disk, for each
+// N until it is done. The previous file has its newest message only in its log.
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -39,7 +39,7 @@ public:
     OutboxReader::open(folder() / "agent.db").backUp(folder() / "backup.db");
     enqueue(agent, "newer");
     fs::create_directory(copy());
-    // As a killed agent leaves it.
+    // The state that a killed agent leaves.
     for (const char* name : {"agent.db", "agent.db-wal", "backup.db"}) {
       fs::copy_file(folder() / name, copy() / name);
     }
@@ -60,19 +60,19 @@ private:
 };
 
 bool isKilled(int status) {
-  // Of strace, which ends as its child does, or of the shell that has started it.
+  // The status of strace, which ends as its child does, or of the shell that started it.
   return (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) || (WIFEXITED(status) && WEXITSTATUS(status) == 128 + 9);
 }
 
 int restore(const fs::path& folder, const std::string& strace) {
   const std::string to = (folder / "agent.db").string();
-  // A sanitizer that looks for leaks would be the second tracer.
+  // A leak-detecting sanitizer would be a second tracer.
   const std::string command = "ASAN_OPTIONS=detect_leaks=0 " + strace + " " + TOOL + " restore " +
                               (folder / "backup.db").string() + " " + to + " --identity keep > /dev/null";
   return std::system(command.c_str());
 }
 
-/// Looks at a copy: a look would change what stands there.
+/// Opens a copy: opening the file itself would change it.
 bool isWhole(const fs::path& folder, const std::string& name, const char* message) {
   const testing::TempDir directory;
   const fs::path copy = directory.file("copy");
@@ -98,7 +98,7 @@ bool isAnyKept(const fs::path& folder) {
   return std::ranges::any_of(names, [&](const std::string& name) { return isWhole(folder, name, "newer"); });
 }
 
-/// Which files there are, by names without numbers, kinds and second names.
+/// The files, by names without digits, their kinds and their link counts.
 std::string shapeOf(const fs::path& folder) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -127,7 +127,7 @@ void killAtEach(const Origin& origin, const std::string& calls, const std::strin
                                            " -e inject=" + calls + ":signal=KILL:when=" + std::to_string(kills + 1));
     isDone = !isKilled(status);
     CHECK((!isDone || status == 0));
-    // What the one before has left was looked at.
+    // The previous kill left the same state, which was checked.
     if (const std::string shape = shapeOf(folder); std::exchange(seen, shape) == shape) {
       continue;
     }

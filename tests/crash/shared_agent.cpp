@@ -1,11 +1,11 @@
-// One of several processes that work on the same outbox:
+// One of several processes that share one outbox:
 //
 //   shared_agent LIFE DATABASE LEDGER MESSAGES pull|push|hold
 //
-// Enqueues MESSAGES messages in fifty sessions, each slice in one transaction with the number reached, and delivers
-// whatever it gets into the ledger: by claims (pull) or by a run with a sender (push). `hold` claims what it can,
-// prints "held COUNT" and stops itself; continued, it settles and prints "settled COUNT late COUNT". LIFE is the
-// worker's name, a dot, and the number of its life. Prints "ready"; SIGTERM ends it.
+// Enqueues MESSAGES messages in fifty sessions, each slice in one transaction with the number reached, and delivers the
+// messages that it gets into the ledger: by claims (pull) or by a run with a sender (push). `hold` claims as many as it
+// can, prints "held COUNT" and stops itself; when continued, it settles and prints "settled COUNT late COUNT". LIFE is
+// the worker's name, a dot, and the number of its life. Prints "ready"; SIGTERM ends it.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <unistd.h>
@@ -48,8 +48,8 @@ struct Settings {
   [[nodiscard]] std::string worker() const { return life.substr(0, life.find('.')); }
 };
 
-// Enqueues on a connection of its own: the number reached commits with the frames (P2), so that a kill neither loses
-// nor repeats one.
+// Enqueues on a separate connection: the number reached commits with the frames (P2), so that a kill neither loses nor
+// repeats a frame.
 class Feeder {
 public:
   Feeder(ackbox::OutboxManager& manager, const Settings& settings)
@@ -149,13 +149,13 @@ private:
   const std::string life_;
 };
 
-// Claims, delivers and settles, a few sessions at a time, so that the other processes find something to do.
+// Claims, delivers and settles a few sessions at a time, so that the other processes find work.
 class Puller {
 public:
   Puller(ackbox::OutboxManager& manager, const crash::SharedLedger& ledger, std::string life)
       : manager_(manager), ledger_(ledger), life_(std::move(life)) {}
 
-  // Returns whether there was anything to do.
+  // Returns whether there was any work.
   bool pull() {
     const std::vector<ackbox::Claim> claims = ackbox::PullConsumer(manager_).claim(kClaims);
     if (!claims.empty()) {

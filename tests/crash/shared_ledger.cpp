@@ -52,7 +52,7 @@ void SharedLedger::killing(std::string_view life) const {
   append(line('K', life, "-"));
 }
 
-// One write a line: the kernel puts it at the end as a whole.
+// One write for each line: the kernel appends it as a whole.
 void SharedLedger::append(const std::string& text) const {
   const std::string whole = text + "\n";
   if (write(file_, whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) {

@@ -9,8 +9,8 @@
 
 namespace crash {
 
-/// A file that several processes append to, a line at a time: what each did, in the order in which it was done. What
-/// was appended stays when its process is killed.
+/// A file to which several processes append lines: the actions of each, in their order. Appended lines remain when
+/// their process is killed.
 ///
 ///   B LIFE SESSION SEQUENCE   the message is claimed; its effect begins
 ///   E LIFE SESSION SEQUENCE   the effect ends; the settle comes after it
@@ -38,17 +38,17 @@ private:
   int file_;
 };
 
-/// What the lines say, read in their order.
+/// The content of the lines, read in their order.
 class SharedAccount {
 public:
   void read(const std::filesystem::path& file);
   void take(const std::string& line);
 
-  /// Effects, repetitions included.
+  /// Effects, including repetitions.
   std::uint64_t effects = 0;
-  /// Effects of a message that had its effect before: a kill between effect and settle leads to them.
+  /// Effects of a message that already had its effect: a kill between effect and settle leads to them.
   std::uint64_t repeated = 0;
-  /// Effects of a message that is not its session's next, unless they begin a killed life's last batch anew.
+  /// Effects of a message that is not its session's next, unless they repeat the last batch of a killed life.
   std::uint64_t reordered = 0;
   /// Claims of a session that a living process had claimed.
   std::uint64_t overlaps = 0;
@@ -56,14 +56,14 @@ public:
   /// Applied settles of a message that was settled before.
   std::uint64_t settledTwice = 0;
   std::uint64_t late = 0;
-  /// Workers whose effects are in it.
+  /// Workers that have effects in the ledger.
   std::set<std::string> workers;
-  /// Per session, its last message.
+  /// The last message of each session.
   std::map<std::string, std::uint64_t> reached;
 
 private:
   struct Lane {
-    // Whoever had it last, and whether that one still has it.
+    // The life that had the session last, and whether it still has it.
     std::string holder;
     bool held = false;
     // The first and the latest message of its batch.

@@ -1,4 +1,4 @@
-// Goal: the oracle of the shared outbox sees what must not happen. Method: lines written by hand.
+// Goal: the oracle of the shared outbox detects every forbidden event. Method: lines written by hand.
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
-// Goal: several processes work on one file: each message is settled once, a session's order is kept, nobody takes what
-// another has, nobody waits for another, and who is killed is replaced at once. Method: four real processes, two that
-// claim by hand and two that run, feed and deliver into one ledger; one after the other is killed with SIGKILL while
-// they do; then each gets a turn alone, and the ledger is read. A process that is stopped with claims in its hands is
-// neither robbed nor waited for. ACKBOX_TEST_SCALE=4 is the long form: 80 kills, 33,600 messages.
+// Goal: several processes work on one file: each message is settled once, each session keeps its order, no process
+// takes another's claims or waits for another, and a killed process is replaced at once. Method: four real processes,
+// two that claim by hand and two that run, feed and deliver into one ledger, and are killed with SIGKILL one after the
+// other; then each gets a turn alone, and the ledger is read. A stopped process with claims keeps them, and the others
+// do not wait for it. ACKBOX_TEST_SCALE=4 is the long form: 80 kills, 33,600 messages.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
@@ -34,11 +34,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// For what hangs.
+// For a process that hangs.
 constexpr std::chrono::seconds kPatience{240};
 constexpr std::size_t kWorkers = 4;
 constexpr std::uint64_t kSessions = 50;
-// What each life of a worker brings.
+// The messages that each life of a worker enqueues.
 constexpr std::uint64_t kLifesMessages = 400;
 
 double scale() {
@@ -64,8 +64,8 @@ public:
     }
   }
 
-  // Kills one worker after the other, each after a drawn part of the work that is there; its next life brings more. So
-  // the work cannot be through before the kills are, whatever the machine's speed. Some die before they are up.
+  // Kills one worker after the other, each after a drawn part of the remaining work; its next life adds more. So the
+  // work lasts until the kills are done, at any speed of the machine. Some workers die before they are ready.
   void killOver(std::size_t kills) {
     const auto deadline = steady_clock::now() + std::chrono::ceil<milliseconds>(kPatience * std::max(1.0, scale()));
     std::uniform_int_distribution<std::uint64_t> draw(0, kLifesMessages);
@@ -83,8 +83,8 @@ public:
     }
   }
 
-  // Stops workers, none, one or several at a time, each for up to `longest`, while the others go on. All live to the
-  // end of their work.
+  // Stops workers, one or two at a time, each for up to `longest`, while the others go on. All live to the end of their
+  // work.
   void pauseOver(std::size_t pauses, milliseconds longest) {
     const auto deadline = steady_clock::now() + std::chrono::ceil<milliseconds>(kPatience * std::max(1.0, scale()));
     std::uniform_int_distribution<std::int64_t> time(1, longest.count());
@@ -95,7 +95,7 @@ public:
         const crash::Stopped second(children_[random_() % kWorkers].back().id());
         REQUIRE_FALSE(one.endsWithin(milliseconds(time(random_))));
       }
-      // Where they are through, there is more to do.
+      // If all work is done, adds more.
       if (watcher_.getStats().acked == messages()) {
         const std::size_t index = random_() % kWorkers;
         end(index);
@@ -108,7 +108,7 @@ public:
     }
   }
 
-  // One message to each worker, alone: whether one gets a turn beside the others is the scheduler's to say.
+  // Gives each worker one message while it is alone: beside the others, the scheduler decides which worker gets a turn.
   void giveEachATurn() {
     for (std::size_t index = 0; index < kWorkers; ++index) {
       launch(index, 0);
@@ -122,7 +122,7 @@ public:
   [[nodiscard]] std::filesystem::path database() const { return directory_.file("shared.db"); }
   [[nodiscard]] std::filesystem::path ledger() const { return directory_.file("ledger"); }
 
-  // That were or will be enqueued by now.
+  // The number of messages that are enqueued, or will be by the current lives.
   [[nodiscard]] std::uint64_t messages() const { return std::accumulate(fed_.begin(), fed_.end(), turns_); }
 
 private:
@@ -144,7 +144,7 @@ private:
     CHECK(last.terminate(kPatience) == 0);
   }
 
-  // Until so many are acknowledged; `running` must not end meanwhile.
+  // Waits until `count` messages are acknowledged; `running` must not end meanwhile.
   void awaitAcked(std::uint64_t count, std::size_t running, const steady_clock::time_point& deadline) {
     while (watcher_.getStats().acked < count) {
       REQUIRE_MESSAGE(steady_clock::now() < deadline, "the workers did not finish");
@@ -153,19 +153,18 @@ private:
   }
 
   const ackbox::testing::TempDir directory_;
-  // Open before any worker is: beside four that write without a pause, an opening waits for its turn until they are
-  // through.
+  // Opened before the workers start: beside four that write without a pause, an opening would wait until they are done.
   ackbox::OutboxManager watcher_ = openOutbox(database());
   std::mt19937_64 random_;
   std::uint64_t turns_ = 0;
-  // Per worker, the number up to which it enqueues.
+  // For each worker, the number up to which it enqueues.
   std::array<std::uint64_t, kWorkers> fed_{};
   crash::SharedLedger ledger_{directory_.file("ledger")};
-  // Per worker, its lives.
+  // The lives of each worker.
   std::vector<std::vector<main_job::Child>> children_;
 };
 
-// Whether the kernel says that the process is stopped.
+// Whether the kernel reports the process as stopped.
 bool stopped(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text;
@@ -231,7 +230,7 @@ TEST_CASE("row 3: a process that is stopped with claims in its hands is not robb
     std::this_thread::yield();
   }
 
-  // A held session's turn may come again and again: it stays its holder's, whatever this process does.
+  // The claims of held sessions remain with their holder, whatever this process does.
   std::size_t settled = 0;
   for (std::size_t round = 0; round < 50; ++round) {
     CHECK(ackbox::PullConsumer(manager).recoverStuck(milliseconds(0)).deadOwners == 0);
@@ -246,7 +245,7 @@ TEST_CASE("row 3: a process that is stopped with claims in its hands is not robb
   kill(holder.id(), SIGCONT);
   CHECK(holder.readLine(kPatience) == "settled 5 late 0");
   REQUIRE(holder.endsWithin(kPatience));
-  // Its sessions are free again: their second messages follow.
+  // The sessions are free again, and their second messages follow.
   while (settled < 2 * kStopSessions - 5) {
     REQUIRE(steady_clock::now() < deadline);
     for (const ackbox::Claim& claim : ackbox::PullConsumer(manager).claim(kStopSessions)) {

@@ -7,7 +7,7 @@
 
 namespace crash {
 
-/// A peer that takes connections and requests and never answers.
+/// A peer that accepts connections and requests and never answers.
 class SilentPeer {
 public:
   /// Listens on a loopback port. Throws `std::system_error`.
@@ -18,7 +18,7 @@ public:
 
   [[nodiscard]] std::string url() const;
 
-  /// When the first bytes of a first request came, or nothing if none came within `patience`.
+  /// The time at which the first bytes of a request came; nothing if none came within `patience`.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> awaitRequest(std::chrono::milliseconds patience);
 
 private:

@@ -1,8 +1,8 @@
-// Goal: when SQLite runs out of memory, anywhere, the process and every acknowledged message outlive it (P1, P3, P4,
-// P5). Method: SQLite's allocator is replaced before its first use; the n-th allocation of an agent's work fails once,
-// or all from then on, and then memory is back. The short form takes some of the n, evenly spread; ACKBOX_TEST_SCALE
-// multiplies them. C++'s own allocations are not failed: the standard library and the executors do not promise to
-// outlive that.
+// Goal: when SQLite runs out of memory, anywhere, the process and every acknowledged message survive (P1, P3, P4, P5).
+// Method: SQLite's allocator is replaced before its first use; the n-th allocation of an agent's work fails, once or
+// together with all later ones, and then memory is available again. The short form takes some of the n, evenly spread;
+// ACKBOX_TEST_SCALE multiplies them. C++'s own allocations do not fail: the standard library and the executors do not
+// promise to survive that.
 
 #include <doctest/doctest.h>
 #include <sqlite3.h>
@@ -21,11 +21,11 @@ namespace {
 
 constexpr std::uint64_t kTrials = 30;
 
-/// Stands between SQLite and its allocator.
+/// Stands between SQLite and its allocator, and fails allocations.
 struct Allocations {
   sqlite3_mem_methods real{};
   std::atomic<std::uint64_t> count{0};
-  // 0: none.
+  // 0: no allocation fails.
   std::atomic<std::uint64_t> failAt{0};
   std::atomic<bool> lasts{false};
   bool installed = false;
@@ -47,7 +47,7 @@ Allocations::Allocations() {
   counted.xRealloc = [](void* memory, int size) {
     return allocations.refuse() ? nullptr : allocations.real.xRealloc(memory, size);
   };
-  // Without the small ready-made pieces that would never fail.
+  // Without lookaside memory, from which allocations would never fail.
   installed = sqlite3_config(SQLITE_CONFIG_MALLOC, &counted) == SQLITE_OK &&
               sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0) == SQLITE_OK;
 }

@@ -29,7 +29,7 @@ std::string flipOfData(std::string& bytes, std::mt19937_64& random) {
   if (places.empty()) {
     return {};
   }
-  // Data is a few hundred bytes long, and what stands before it names the row.
+  // A message's data is a few hundred bytes long, and the bytes before it name the row.
   constexpr std::size_t kBefore = 100;
   constexpr std::size_t kAround = 500;
   const std::size_t mark = places[below(places.size(), random)];

@@ -1,11 +1,11 @@
-// Goal: bytes that changed at rest are told of, or do no harm: nothing damaged is delivered or handed over as good, and
-// no process crashes or hangs (P3, P11).
+// Goal: bytes that changed at rest are reported, or do no harm: no damaged data is delivered or handed over as good,
+// and no process crashes or hangs (P3, P11).
 // Method: an agent's file, its log, its shared memory and its sidecar are damaged on a disk in memory, each time at a
 // place that a seed draws: bits flipped, sectors zeroed and garbled, pages swapped, misplaced and left behind, files
-// cut; under an agent that is stopped, and under one that runs. Then the agent opens, delivers and handles what is
-// there, and verifies; each thing that comes out is held against what was put in. ACKBOX_TEST_SCALE multiplies the
-// damages and ACKBOX_TEST_SEED sets the first seed. A table says how they ended. Two ends nothing can tell: a log
-// that is damaged at its end has no trace of what was committed there, and a page that is older was once right.
+// cut; under a stopped agent and under a running one. Then the agent opens, delivers and handles the contents, and
+// verifies; each result is compared with the original. ACKBOX_TEST_SCALE multiplies the damages and ACKBOX_TEST_SEED
+// sets the first seed. A table shows the results. Two kinds cannot be detected: a log damaged at its end has no trace
+// of the commits there, and an older page was once right.
 
 #include <doctest/doctest.h>
 #include <sqlite3.h>
@@ -35,17 +35,17 @@ namespace ackbox::testing::damage_test {
 namespace {
 
 enum class End : std::uint8_t {
-  /// Everything came out as if nothing had happened.
+  /// Everything came out as without the damage.
   harmless,
   told,
-  /// Nothing tells, and something is missing: the file is as it was at an earlier moment.
+  /// Data is missing without a report: the file is as it was at an earlier moment.
   older,
   /// There was nothing to damage.
   none,
 };
 constexpr std::array<const char*, 3> kEnds = {"harmless", "told", "older"};
 
-/// What is damaged, and when.
+/// The damaged file, and the state of its agent.
 enum class Target : std::uint8_t { stoppedFile, stoppedLog, runningFile, runningLog, runningShm, sidecar };
 constexpr std::array<const char*, 6> kTargets = {"file, stopped", "log, stopped",           "file, running",
                                                  "log, running",  "shared memory, running", "sidecar"};
@@ -54,13 +54,13 @@ constexpr const char* kLog = "-wal";
 constexpr const char* kShm = "-shm";
 constexpr const char* kSidecar = "-ackbox-owners";
 
-/// Whether the senders of frames that wait send them once more before they are handled, and afterwards.
+/// Whether the senders of waiting frames send them once more before they are handled, and afterwards.
 enum class Again : std::uint8_t { no, yes };
 
-/// An agent's files at the end of its work and at moments before.
+/// An agent's files at the end of its work and at earlier moments.
 struct Base {
   std::vector<DiskFiles> moments;
-  /// Once it was closed, so that all is in the file.
+  /// The files after the agent was closed, so that all data is in the database file.
   DiskFiles closed;
   DamageLedger ledger;
 };
@@ -79,8 +79,8 @@ Base prepare(const TempDir& folder, std::uint64_t seed) {
   return base;
 }
 
-// A log ends, for SQLite, where a frame of it is not whole. What was committed behind that can be told only where the
-// end of a commit is left of it: the header of a frame with the log's salt, and a number of pages.
+// For SQLite, a log ends at the first frame that is not whole. Later commits can be detected only if the end of one is
+// left: the header of a frame with the log's salt and a number of pages.
 bool hasCommitBehindDamage(const std::string& before, const std::string& after) {
   constexpr std::size_t kHeader = 32;
   constexpr std::size_t kFrame = 24 + 4096;
@@ -119,7 +119,7 @@ public:
     }
   };
 
-  /// The file after these statements, which stand for damage: they keep SQLite's own structure.
+  /// Runs on the file after these statements, which represent damage: they keep SQLite's own structure.
   Verdict alter(const std::string& sql, Again again = Again::no) {
     MemoryDisk disk(base_.closed);
     execute(disk, sql);
@@ -130,17 +130,17 @@ public:
     return verdict;
   }
 
-  /// The log of an agent that was killed, with a bit of its first frame flipped.
+  /// Runs on the log of a killed agent, with a bit of its first frame flipped.
   Verdict damageFirstFrame() { return run(withFirstFrameDamaged(), "the first frame"); }
 
-  /// What `verify` says of the log of these files.
+  /// The report of `verify` on the log of these files.
   std::string logCutShort(const DiskFiles& files) {
     MemoryDisk disk(files);
     OutboxOptions options;
     options.vfs = disk.name();
     return OutboxReader::open(folder_.file(DamageTrial::kFile), options).verify().logCutShort;
   }
-  /// What the file remembers of its past once an agent has opened and closed it.
+  /// The file's notes about its past, after an agent has opened and closed it.
   std::vector<FileNote> notesAfterOpening(const DiskFiles& files) {
     MemoryDisk disk(files);
     OutboxOptions options;
@@ -166,7 +166,7 @@ public:
 
   [[nodiscard]] const DamageLedger& ledger() const noexcept { return base_.ledger; }
 
-  /// Each place of the file where `text` stands, damaged alone.
+  /// Damages each place of the file that contains `text`, one at a time.
   std::vector<Verdict> inflictEach(std::string_view text, Again again = Again::no) {
     std::vector<Verdict> verdicts;
     const std::string path = folder_.file(DamageTrial::kFile).string();
@@ -289,7 +289,7 @@ std::string tableOf(const std::map<std::pair<Target, DamageKind>, Row>& rows) {
   return out.str();
 }
 
-/// Damages with data of this seed; as many follow before data is made anew.
+/// The number of damages with the data of one seed; then new data is made.
 constexpr std::uint64_t kPerBase = 100;
 
 }  // namespace
@@ -314,7 +314,7 @@ TEST_CASE("P4: messages of a session whose name or place changed at rest are not
       FAIL_CHECK(violation);
     }
     CHECK(verdict.end == End::told);
-    // It is halted, as a whole, and all others go on.
+    // The session is halted as a whole, and all others go on.
     CHECK(verdict.says("session-damaged"));
     CHECK_FALSE(verdict.says("dead-letter"));
     CHECK(verdict.missing.empty());
@@ -326,7 +326,7 @@ TEST_CASE("P4: messages of a session whose name or place changed at rest are not
 }
 
 TEST_CASE("P4: a message that is found in one session and read of another is sent in neither's name") {
-  // Two ways to a row that lead to different pages.
+  // Two paths to one row lead to different pages.
   const Damages::Verdict verdict = Damages(28'500).inflict(Target::stoppedFile, DamageKind::misplacedPage, 28'508);
   CHECK(verdict.end == End::told);
   for (const std::string& violation : verdict.violations) {
@@ -371,7 +371,7 @@ TEST_CASE("P3 P11: a frame that is damaged while it waits, and is sent once more
     verdicts.push_back(damages.alter("UPDATE ackbox_inbox SET " + std::string(change) + row, Again::yes));
     CHECK(verdicts.back().says("frame-failed"));
   }
-  // As where the file ends too early. SQL changes the index as well, so nothing says which frame it was.
+  // As when the file ends too early. SQL also changes the index, so the frame cannot be identified.
   verdicts.push_back(damages.alter(
       "UPDATE ackbox_inbox SET origin='',session='',sequence=0,frame_id='',source='',epoch=0,previous_sequence=0,"
       "type='',audience='',time_ms=NULL,expires_at_ms=NULL,traceparent=NULL,correlation_id=NULL,data='',"

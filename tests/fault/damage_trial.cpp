@@ -21,7 +21,7 @@ constexpr std::size_t kMessages = 24;
 constexpr std::size_t kHeard = 8;
 constexpr std::uint32_t kCheckpointPages = 40;
 constexpr std::size_t kTurnsMax = 20'000;
-// A healthy agent is done after two or three.
+// A healthy agent needs two or three rounds.
 constexpr int kRoundsMax = 8;
 
 }  // namespace
@@ -156,7 +156,7 @@ std::set<std::string> DamageTrial::untaken() const {
 
 std::string DamageTrial::dataOf(const std::string& id) {
   std::string data = std::string(kDataMark) + '"' + id + R"(","text":")";
-  // Some of it is on pages of its own.
+  // Some data needs overflow pages.
   const std::size_t size = random_() % 6 == 0 ? 6000 : 200 + random_() % 500;
   while (data.size() < size) {
     data += static_cast<char>('a' + random_() % 26);
@@ -174,7 +174,7 @@ void DamageTrial::enqueue() {
   frame.correlationId = number % 2 == 0 ? "about-" + std::to_string(number) : "";
   frame.idempotencyKey = number % 4 == 0 ? "key-" + std::to_string(number) : "";
   frame.data = dataOf("m" + std::to_string(number));
-  // What is not to be sent yet still waits when the damage comes.
+  // Messages that may not be sent yet still wait when the damage comes.
   if (number % 3 != 1) {
     frame.notBefore = clock_->wallNow() + std::chrono::hours(1);
   }
@@ -252,7 +252,7 @@ std::string DamageTrial::differenceOf(const std::string& peer, const OutboundFra
     return "id";
   }
   const DamageLedger::Entry& entry = known->second;
-  // A dead letter that is redriven has another number.
+  // A redriven dead letter has a new number.
   const bool hasNumber = frame.sequence == entry.sequence || entry.type == "reject" || frame.retryCount > 0;
   return frame.data != entry.data                     ? "data"
          : frame.type != entry.type                   ? "type"
@@ -263,7 +263,7 @@ std::string DamageTrial::differenceOf(const std::string& peer, const OutboundFra
                                                       : "";
 }
 
-// What a handler is given it may use before it commits anything.
+// A handler may use its frame before it commits anything.
 void DamageTrial::look(const InboundFrame& frame) {
   const auto known = ledger_.heard.find(frame.id);
   if (known == ledger_.heard.end() || frame.source != "urn:x" || frame.type != "slow" || frame.data != known->second) {

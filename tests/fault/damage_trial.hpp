@@ -22,7 +22,7 @@
 
 namespace ackbox::testing {
 
-/// What was put in, by whom it may be recognised when it comes out.
+/// The data put in, by which the data that comes out is checked.
 struct DamageLedger {
   struct Entry {
     std::string peer;
@@ -34,14 +34,14 @@ struct DamageLedger {
   };
   /// By message id.
   std::map<std::string, Entry> sent;
-  /// Of these, what the peers have taken.
+  /// The ids of the sent messages that the peers have taken.
   std::set<std::string> taken;
-  /// Frames that came in and wait: data by id.
+  /// Frames that were received and wait: data by id.
   std::map<std::string, std::string> heard;
 };
 
-/// One agent without threads on a disk that may hold damage. It notes what its sender and its handlers are given, and
-/// whether anything tells of damage: an error, its log, a dead letter, `verify`.
+/// One agent without threads on a disk that may hold damage. It records the data that its sender and its handlers
+/// receive, and any report of damage: an error, its log, a dead letter, `verify`.
 class DamageTrial {
 public:
   DamageTrial(const TempDir& folder, MemoryDisk& disk, DamageLedger ledger, std::uint64_t seed);
@@ -49,32 +49,32 @@ public:
   DamageTrial(const DamageTrial&) = delete;
   DamageTrial& operator=(const DamageTrial&) = delete;
 
-  /// Enqueues and takes in what the trials are about: messages that wait, were tried, were deferred and are dead
+  /// Enqueues messages and takes frames in for the trials: messages that wait, were tried, were deferred or are dead
   /// letters, and deferred frames that wait. `moment` is called now and then.
   void prepare(const std::function<void()>& moment);
-  /// Lets everything that is there be delivered and handled.
+  /// Lets all messages be delivered and all frames be handled.
   void work();
-  /// The senders of the frames that wait send them once more, as they do when they ask for the result. What is
-  /// acknowledged then and is never handled breaks a promise.
+  /// The senders of the waiting frames send them once more, as they do when they ask again. A frame that is then
+  /// acknowledged and never handled breaks a promise.
   void hearAgain();
-  /// Opens, if it is not open. False: an error tells why not.
+  /// Opens the agent if it is not open. False: an error gives the reason.
   bool open();
   void close();
-  /// What `verify` finds counts as told.
+  /// Findings of `verify` count as reports of damage.
   void verify();
-  /// What was put in and neither came out, nor is said to be given up, nor is still there.
+  /// The messages and frames that neither came out, nor are reported as given up, nor are still there.
   [[nodiscard]] std::vector<std::string> missing();
-  /// What no peer has taken so far.
+  /// The messages that no peer has taken so far.
   [[nodiscard]] std::set<std::string> untaken() const;
 
   [[nodiscard]] const DamageLedger& ledger() const noexcept { return ledger_; }
-  /// How a promise was broken: what was delivered is not what was put in, or something else than `Error` was thrown.
+  /// The broken promises: delivered data differs from the original, or an exception other than `Error` was thrown.
   [[nodiscard]] const std::set<std::string>& violations() const noexcept { return violations_; }
-  /// What told of damage; nothing: nothing did.
+  /// The reports of damage; empty: there was no report.
   [[nodiscard]] const std::vector<std::string>& told() const noexcept { return told_; }
 
   static constexpr const char* kFile = "agent.db";
-  /// Of a session that messages wait in.
+  /// A session with messages that wait.
   static constexpr const char* kSessionOne = "session-one";
 
 private:
@@ -84,7 +84,7 @@ private:
   void takeIn(const std::string& id, const std::string& type, const std::string& data);
   void settle();
   [[nodiscard]] SendReport answer(const SendRequest& request);
-  /// What of it is not as it was enqueued; empty: nothing.
+  /// The part of the message that differs from the enqueued one; empty: no part differs.
   [[nodiscard]] std::string differenceOf(const std::string& peer, const OutboundFrame& frame) const;
   void look(const InboundFrame& frame);
   HandlerResult handle(const InboundFrame& frame);
@@ -102,7 +102,7 @@ private:
   std::optional<InboundHandler> inbound_;
   bool isPreparing_ = false;
   std::set<std::string> handled_;
-  // Of those that came once more.
+  // Of the frames that were sent once more.
   std::set<std::string> acknowledged_;
   std::set<std::string> violations_;
   std::vector<std::string> told_;

@@ -1,9 +1,9 @@
-// Goal: whatever fails below the library, wherever, costs no acknowledged message and no process: each call reports a
-// clear error, and work goes on when the fault goes (P1, P3, P4, P5).
+// Goal: no failure below the library, wherever it occurs, costs an acknowledged message or a process: each call reports
+// a clear error, and work continues after the fault (P1, P3, P4, P5).
 // Method: an agent works on a disk in memory. The n-th call of a kind fails once, or from then on, for n = 1, 2, …
-// until the work completes without meeting the fault; then the fault goes, and everything accepted must arrive. After a
-// sync that fails and forgets what it should have written, the power is also cut behind some of the steps that follow.
-// The short form takes some of the n, evenly spread; with ACKBOX_TEST_SCALE=100 every n.
+// until the work completes without meeting the fault; then the fault ends, and everything accepted must arrive. After a
+// sync that fails and forgets its data, the power is also cut after some of the later steps. The short form takes some
+// of the n, evenly spread; with ACKBOX_TEST_SCALE=100 every n.
 
 #include <doctest/doctest.h>
 
@@ -24,18 +24,18 @@
 namespace ackbox::testing::fault_test {
 namespace {
 
-// Of each kind, in the short form.
+// The number of trials of each kind, in the short form.
 constexpr std::uint64_t kTrials = 3;
 
 struct Fault {
   std::string name;
   DiskCall call;
   int code;
-  /// From the n-th on, until it goes.
+  /// The fault lasts from the n-th call on, until it is ended.
   bool lasts;
   std::set<Errc> mayReport;
-  /// What is read is not what was written, and SQLite cannot know: only the process and the reports are held to
-  /// account.
+  /// The data that is read differs from the data written, and SQLite cannot know: only the process and the reports are
+  /// checked.
   bool damages = false;
   /// See `MemoryDisk::forgets`.
   bool forgets = false;
@@ -62,7 +62,7 @@ std::vector<Fault> faults() {
                 {"delete", DiskCall::remove, SQLITE_IOERR_DELETE, lasts, {Errc::ioError}},
                 {"access", DiskCall::access, SQLITE_IOERR_ACCESS, lasts, {Errc::ioError, Errc::cannotOpen}}});
   }
-  // SQLite takes what is missing for zeros. Kernels read on until the end of the file, so this is a truncated file.
+  // SQLite takes missing bytes for zeros. Kernels read up to the end of the file, so this is a truncated file.
   all.push_back({"read: too short",
                  DiskCall::read,
                  SQLITE_IOERR_SHORT_READ,
@@ -82,7 +82,7 @@ struct Tried {
   std::uint64_t cuts = 0;
 };
 
-/// Cuts the power behind the first, the second, the fourth, the eighth … step after a failure.
+/// Cuts the power after the first, the second, the fourth, the eighth … step that follows a failure.
 class PowerCuts {
 public:
   PowerCuts(FaultTrial& trial, const DiskRecord& record) : trial_(trial), record_(record) {}
@@ -108,7 +108,7 @@ private:
   std::uint64_t cuts_ = 0;
 };
 
-/// One trial in which the `nth` call fails; 0: none. Returns how many calls of the kind were made.
+/// One trial in which the `nth` call fails; 0: no call fails. Returns the number of calls of the kind.
 std::uint64_t tryOnce(const Fault& fault, std::uint64_t nth, Work work, Tried& tried) {
   const TempDir folder;
   const auto record = nth == 0 || fault.forgets ? std::make_shared<DiskRecord>() : nullptr;
@@ -125,7 +125,7 @@ std::uint64_t tryOnce(const Fault& fault, std::uint64_t nth, Work work, Tried& t
   };
   FaultTrial trial(folder, disk, fault.mayReport);
   if (fault.forgets) {
-    // A checkpoint syncs all: some commits must stand unsynced in the log, to be forgotten.
+    // A checkpoint syncs everything: some commits must stay unsynced in the log, to be forgotten.
     trial.checkpointPages = 60;
   }
   std::optional<PowerCuts> cuts;
@@ -142,7 +142,7 @@ std::uint64_t tryOnce(const Fault& fault, std::uint64_t nth, Work work, Tried& t
   tried.cuts += cuts ? cuts->cuts() : 0;
   armed = false;
   if (nth == 0) {
-    // As it is in production: the store batches its log. Only the test's own readers may write without.
+    // As in production: the store batches its log. Only the test's own readers may write one by one.
     const DiskRecord::LogWrites log = record->logWrites();
     CHECK(log.batched > 0);
     CHECK(log.single == 0);

@@ -20,9 +20,9 @@
 namespace ackbox::testing {
 namespace {
 
-// Short, as waiting for a lock costs no time here but turns.
+// Short: a wait for a lock takes no time here, only turns.
 constexpr std::chrono::milliseconds kBusyTimeout{20};
-// More turns than a healthy agent ever needs at one instant.
+// More turns than a healthy agent needs at one instant.
 constexpr std::size_t kTurnsMax = 5'000;
 constexpr int kRoundsMax = 60;
 
@@ -36,7 +36,7 @@ std::uint64_t waiting(const Stats& stats) {
   return stats.pending + stats.sending + stats.sent + stats.inbox;
 }
 
-// Whether the effect of that frame is there.
+// Whether the frame's effect is in the database.
 bool hasEffect(SQLite::Database& database, const std::string& id) {
   if (!database.tableExists("effects")) {
     return false;
@@ -77,7 +77,7 @@ void FaultTrial::work() {
   attempt("drain redriven", [&] { manager_->drainOnce(); });
   takeIn();
   enqueue(3, "order");
-  // An order that nobody has been told of is read in the next look at the file.
+  // Without a notification, a pause is read at the next look at the file.
   attempt("pause", [&] { OutboxOperator(*manager_).pause("default"); });
   attempt("resume", [&] { OutboxOperator(*manager_).resume("default"); });
   pull();
@@ -117,7 +117,7 @@ void FaultTrial::workStarted() {
   require(!isRunning(), "the run does not end");
 }
 
-// Nothing else tells it where nobody can wait for it.
+// A run that no caller waits for reports its end only in this way.
 bool FaultTrial::isRunning() {
   try {
     manager_->drainOnce();
@@ -148,7 +148,7 @@ void FaultTrial::recover() {
   if (!manager_) {
     return;
   }
-  // A log that could not be mended is tried again after 100 ms.
+  // A log that could not be repaired is tried again after 100 ms.
   clock_->advance(std::chrono::seconds(1));
   const std::size_t before = accepted_.size();
   enqueue(1, "order");
@@ -164,7 +164,7 @@ void FaultTrial::recover() {
 }
 
 void FaultTrial::check() {
-  // It may have failed when its turn was.
+  // The earlier resume may have failed.
   OutboxOperator(*manager_).resume("default");
   Stats stats = manager_->getStats();
   for (int round = 0; round < kRoundsMax && waiting(stats) != 0; ++round) {
@@ -300,7 +300,7 @@ void FaultTrial::open() {
 }
 
 void FaultTrial::close() {
-  // What waits there may hold on to them.
+  // Posted work may still refer to the handler and the manager.
   inbound_.reset();
   settle();
   manager_.reset();
@@ -312,7 +312,7 @@ void FaultTrial::enqueue(std::size_t count, const std::string& type) {
   for (std::size_t index = 0; index < count; ++index) {
     Frame frame;
     frame.id = type + "-" + std::to_string(++said_);
-    // Every third goes outside any order.
+    // Every third message is outside sessions.
     frame.session = said_ % 3 == 0 ? "" : (said_ % 3 == 1 ? "one" : "two");
     frame.type = type;
     frame.data = '"' + std::string(600, 'x') + '"';
@@ -337,7 +337,7 @@ void FaultTrial::takeIn() {
   request.body = R"({"specversion":"1.0","id":")" + id + R"(","source":"urn:x","type":")" +
                  (heard_ % 2 == 0 ? "slow" : "quick") + R"(","data":{}})";
   int status = 0;
-  // Of every two that are handled in the same way, one where it comes.
+  // Of every two frames that are handled in the same way, one is handled on the caller's thread.
   const auto thread = heard_ % 4 < 2 ? protocol::HandlerThread::store : protocol::HandlerThread::caller;
   protocol::InboundPort::of(*inbound_).handle(
       request, [&](const InboundResponse& response) { status = response.status; }, thread,
@@ -362,7 +362,7 @@ void FaultTrial::pull() {
       results.push_back({claim.token, resultOf(Outcome::ack)});
     }
   });
-  // What was decided stays so; the second call commits what the first could not.
+  // A decided settle stays decided; the second call commits what the first one could not.
   if (!attempt("settle", [&] { PullConsumer(*manager_).settleAll(results); })) {
     attempt("settle again", [&] { PullConsumer(*manager_).settleAll(results); });
   }

@@ -20,38 +20,38 @@
 
 namespace ackbox::testing {
 
-/// One agent that works while something below it fails, and what became of each thing it was asked to do. No threads
-/// and no waiting: a trial depends on nothing but when the fault strikes.
+/// One agent that works while something below it fails, and the result of each of its tasks. No threads and no waiting:
+/// a trial depends only on when the fault occurs.
 ///
-/// The sender takes what it is given, save frames of type `reject`, which it refuses for good, and the first try of
+/// The sender accepts all frames, except that it rejects those of type `reject` for good, and the first attempt of
 /// those of type `later`.
 class FaultTrial {
 public:
-  /// `mayReport`: what a failing call may say; anything else is a violation.
+  /// `mayReport`: the codes that a failing call may report; any other is a violation.
   FaultTrial(const TempDir& folder, MemoryDisk& disk, std::set<Errc> mayReport);
   ~FaultTrial();
   FaultTrial(const FaultTrial&) = delete;
   FaultTrial& operator=(const FaultTrial&) = delete;
 
   /// Opens, enqueues, delivers, takes frames in, redrives, discards, reads, verifies, closes and opens again: each step
-  /// may fail, and the next is tried all the same.
+  /// may fail, and the next is tried nevertheless.
   void work();
   /// The same with a run that goes on by itself while the fault lasts: on the caller's executor, and by `start`, where
-  /// what comes alone is committed where it comes.
+  /// lone work is committed on the thread on which it arrives.
   void workWithRun();
   void workStarted();
-  /// The fault is gone: the next enqueue must work, and everything that was accepted must be delivered.
+  /// After the fault: the next enqueue must work, and everything that was accepted must be delivered.
   void recover();
 
-  /// So small that nearly each commit makes a checkpoint. Set before `work`.
+  /// So small that nearly every commit makes a checkpoint. Set before `work`.
   std::uint32_t checkpointPages = 12;
   /// Called after each step.
   std::function<void()> afterStep;
-  /// Opens what a power cut would leave of the disk now: all that was accepted and is still to be delivered, and every
-  /// effect that was acknowledged, must be in it.
+  /// Opens the disk as a power cut would leave it now: it must contain all accepted messages that are still to be
+  /// delivered, and every acknowledged effect.
   void judge(const DiskFiles& image);
 
-  /// How a promise was broken; nothing when all hold.
+  /// The broken promises; empty when all hold.
   [[nodiscard]] const std::vector<std::string>& violations() const noexcept { return violations_; }
   /// Steps that reported an error.
   [[nodiscard]] std::uint64_t failures() const noexcept { return failures_; }
@@ -69,7 +69,7 @@ private:
   [[nodiscard]] bool isRunning();
   void pull();
   void readAll();
-  /// Lets posted work run; as much of it as a healthy agent could ever need.
+  /// Runs posted work, at most as much as a healthy agent could need.
   void settle();
   void check();
   [[nodiscard]] SendReport answer(const SendRequest& request);
@@ -85,7 +85,7 @@ private:
 
   std::size_t said_ = 0;
   std::size_t heard_ = 0;
-  // By id. What was accepted and must arrive, what must not, what the peer has taken.
+  // Ids of messages: those that must arrive, may be rejected, were not accepted, were taken, were tried; and of frames.
   std::set<std::string> accepted_;
   std::set<std::string> rejectable_;
   std::set<std::string> refused_;
@@ -93,7 +93,7 @@ private:
   std::set<std::string> tried_;
   std::set<std::string> heardIds_;
   std::set<std::string> unheardIds_;
-  // Of those that were heard: taken over, to take effect later.
+  // Ids of the accepted frames that were deferred.
   std::set<std::string> deferredIds_;
   std::vector<std::string> violations_;
   std::uint64_t failures_ = 0;

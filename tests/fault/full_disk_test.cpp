@@ -1,7 +1,7 @@
-// Goal: a disk that only the log fills stops nobody: the log is folded in, and the same call goes on (P1, P3). A disk
-// that stays full is reported as such, and is not written to by each attempt.
-// Method: a disk in memory of a chosen size, and time that the test moves. Messages are acknowledged at once, so that
-// the file keeps its size and only the log grows.
+// Goal: a disk that only the log fills stops no process: a checkpoint empties the log, and the same call goes on (P1,
+// P3). A disk that stays full is reported as such, and is not written to by each attempt.
+// Method: a disk in memory with a chosen size, and a manual clock. Messages are acknowledged at once, so that the file
+// keeps its size and only the log grows.
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@
 namespace ackbox::testing::full_disk_test {
 namespace {
 
-// The file has less than half of it, and its log alone would become 16 MB.
+// The file takes less than half of it, and the log alone would grow to 16 MB.
 constexpr std::size_t kDiskBytes = 1'000'000;
 constexpr std::chrono::seconds kPause{1};
 
@@ -48,7 +48,7 @@ struct SmallDisk {
     options.random = seededRandom(1);
   }
 
-  /// A file that has its pages, some of them free, and no log.
+  /// Makes a file that has its pages, some of them free, and no log.
   void openUsed() {
     open();
     for (int count = 0; count < 20; ++count) {
@@ -74,7 +74,7 @@ struct SmallDisk {
     return {};
   }
 
-  /// Until the disk is full, with a reader that keeps the log from being folded in: what a kill leaves then.
+  /// Fills the disk, with a reader that prevents checkpoints, and returns the files as a kill would leave them.
   DiskFiles filledByLog() {
     openUsed();
     const SQLite::Database reader(file.string(), SQLite::OPEN_READONLY, 0, disk.name());
@@ -93,7 +93,7 @@ struct SmallDisk {
   OutboxOptions options;
   std::optional<OutboxManager> manager;
   std::uint64_t accepted = 0;
-  /// Syncs of the file itself: one for each time that the log is folded in.
+  /// Syncs of the file itself: one for each checkpoint.
   int folds = 0;
 };
 
@@ -117,7 +117,7 @@ TEST_CASE(
   small.open();
   const std::string large = '"' + std::string(100'000, 'x') + '"';
   small.disk.capacity = bytesOf(small.disk.files());
-  // The file would have to grow, and there is no room in it.
+  // The file would have to grow, and the disk has no room for it.
   std::error_code failure;
   while (!(failure = small.enqueue(large))) {
   }
@@ -153,7 +153,7 @@ TEST_CASE("a reader that needs the log keeps it: calls fail until it ends, and t
     small.clock->advance(kPause);
     CHECK(small.enqueue() == Errc::diskFull);
   }
-  // Not before the pause is over.
+  // Only after the pause.
   CHECK(small.enqueue() == Errc::diskFull);
   small.clock->advance(kPause);
   CHECK_FALSE(small.enqueue());
@@ -163,7 +163,7 @@ TEST_CASE("a reader that needs the log keeps it: calls fail until it ends, and t
 TEST_CASE("P3: a process that comes after one that was killed opens the file, though the log fills the disk") {
   SmallDisk before;
   SmallDisk after(before.filledByLog());
-  // The disk of the one has paths in another's folder.
+  // The paths of the first disk are in the other folder.
   after.file = before.file;
   after.disk.capacity = kDiskBytes;
   REQUIRE_NOTHROW(after.open());

@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::size_t kCoins = 4;
 constexpr std::size_t kViolationsKept = 10;
-// One image in so many is cut again while it is being recovered from.
+// One image in this many is cut again during recovery.
 constexpr std::uint64_t kSecondCutEvery = 6;
 
 using Ways = std::array<Survival, 2>;
 
-/// Where a cut fell, and what it left.
+/// The moment of a cut, and the changes that survived it.
 struct Cut {
   std::size_t moment = 0;
   Ways ways;
@@ -34,7 +34,7 @@ struct Cut {
   }
 };
 
-/// Opens one pair of images, lets the agents finish, and holds what came of it against what was said until `moment`.
+/// Opens one pair of images, lets the agents finish, and compares the result with the messages enqueued until `moment`.
 class Judge {
 public:
   Judge(const TempDir& folder, const std::vector<Said>& said, std::size_t moment, const RunOptions& options)
@@ -112,7 +112,7 @@ private:
       require(effect.sequence > sequence, effect.messageId + " took effect out of its session's order");
       sequence = effect.sequence;
     }
-    // A redriven message goes to its session's tail; the others keep the order in which they were said.
+    // A redriven message goes to its session's tail; the others keep the order of their enqueues.
     std::map<std::string, std::size_t> before;
     for (const Said& said : said_) {
       const auto found = place.find(said.messageId);
@@ -174,9 +174,9 @@ public:
         }
         return;
       }
-      // Each moment has the same chance, whatever is in the air then.
+      // Each moment has the same chance, whatever the number of unsynced changes.
       for (; left > 0 && below(momentsLeft) < left; --left) {
-        // Of one machine, of the other, of both.
+        // A cut of one machine, of the other, or of both.
         const std::uint64_t dice = below(3);
         const Survival way = atAlice[below(atAlice.size())];
         const Survival otherWay = atBob[below(atBob.size())];
@@ -192,7 +192,7 @@ private:
 
   std::uint64_t below(std::uint64_t end) { return random_->next() % end; }
 
-  /// Calls `visit` with what is synced and what is in the air, at every moment from the first failure on.
+  /// Calls `visit` with the synced and the unsynced changes, at every moment from the first failure on.
   template <typename Visit>
   void walk(Visit visit) const {
     Histories histories{DiskHistory(run_.start[alice]), DiskHistory(run_.start[bob])};
@@ -207,7 +207,7 @@ private:
     }
   }
 
-  /// Where a sync failed, what was before is of no interest.
+  /// Moments before a sync that failed are skipped.
   [[nodiscard]] static std::size_t firstFailure(const std::vector<DiskOperation>& operations) {
     const auto failed = std::ranges::find(operations, DiskCall::forget, &DiskOperation::kind);
     return failed == operations.end() ? 0 : static_cast<std::size_t>(failed - operations.begin());

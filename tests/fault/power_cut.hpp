@@ -16,7 +16,7 @@ namespace ackbox::testing {
 
 inline constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 
-/// What Alice said, and when, by the length of the record.
+/// A message of Alice, and its times as lengths of the record.
 struct Said {
   std::string messageId;
   std::string session;
@@ -34,21 +34,21 @@ struct RecordedRun {
   std::array<DiskFiles, 2> start;
   std::shared_ptr<DiskRecord> record = std::make_shared<DiskRecord>();
   std::vector<Said> said;
-  /// Syncs of each disk, also failed ones, and the calls that reported `Errc::ioError`.
+  /// The number of syncs of each disk, including failed ones, and of the calls that reported `Errc::ioError`.
   std::array<std::uint64_t, 2> syncs{};
   std::uint64_t failures = 0;
 };
 
-/// What is varied.
+/// The parameters that tests vary.
 struct RunOptions {
   std::uint64_t seed = 1;
   std::size_t steps = 60;
   Durability durability = Durability::powerCut;
   bool ignoresSyncs = false;
-  /// Both agents deliver by runs of their own, see `TwoAgents`.
+  /// Both agents deliver by their own runs, see `TwoAgents`.
   bool started = false;
-  /// The sync of that number on a side's disk fails and forgets what it should have written, see `MemoryDisk::forgets`;
-  /// 0: none does.
+  /// The number of the sync on each side's disk that fails and forgets its data, see `MemoryDisk::forgets`; 0: no sync
+  /// fails.
   std::array<std::uint64_t, 2> failingSyncs{};
   std::uint64_t forgetSeed = 0;
   /// See `MemoryDisk::sparesNeighbours`.
@@ -59,31 +59,31 @@ struct RunOptions {
 /// drawn from the seed.
 [[nodiscard]] RecordedRun recordRun(const TempDir& folder, const RunOptions& options);
 
-/// What each agent's disk holds.
+/// The contents of each agent's disk.
 using Images = std::array<DiskFiles, 2>;
 
-/// Opens both agents on `images`, lets them finish, and holds what came of it against what was said until `moment`.
-/// Returns how a promise was broken; nothing when all hold. The recovery is written to `record`, if any.
+/// Opens both agents on `images`, lets them finish, and compares the result with the messages enqueued until `moment`.
+/// Returns the broken promises; empty when all hold. The recovery is written to `record`, if given.
 [[nodiscard]] std::vector<std::string> judgeImages(const TempDir& folder, const RunOptions& options,
                                                    const std::vector<Said>& said, std::size_t moment,
                                                    const Images& images,
                                                    const std::shared_ptr<DiskRecord>& record = {});
 
-/// How the images were judged.
+/// The results of judging the images.
 struct CutReport {
-  /// Crash images of a single machine that the record allows, the other going on; and the pairs that were opened, one
-  /// image per agent.
+  /// The crash images of a single machine that the record allows while the other machine goes on; and the pairs that
+  /// were opened, one image for each agent.
   std::uint64_t possible = 0;
   std::uint64_t opened = 0;
-  /// Of those, images of a second power cut while the first was being recovered from.
+  /// Of those, images of a second power cut during the recovery from the first.
   std::uint64_t secondCuts = 0;
-  /// Opened images that broke a promise, and the first few ways in which they did.
+  /// Opened images that broke a promise, and the first few violations.
   std::uint64_t broken = 0;
   std::vector<std::string> violations;
 };
 
-/// Opens `budget` of the crash images that the run allows, drawn from its seed over all moments; every one of a single
-/// machine if there are fewer.
+/// Opens `budget` of the crash images that the run allows, drawn from its seed over all moments; if there are fewer,
+/// opens every image of a single machine.
 [[nodiscard]] CutReport cutPower(const TempDir& folder, const RunOptions& options, const RecordedRun& run,
                                  std::uint64_t budget);
 

@@ -1,9 +1,9 @@
-// Goal: a power cut at any moment costs nothing that was promised (P1, P3, P4, P5, P6).
-// Method: two agents work on recorded disks in memory. From the record come the crash images: at every moment, synced
-// data with the unsynced writes dropped, kept and torn in all single ways and in seeded many. Both agents are opened on
-// an image, verified, and left to finish; then Bob's effects are held against what Alice's enqueues had returned for.
-// Some images are cut again during recovery. ACKBOX_TEST_SCALE multiplies the images and ACKBOX_TEST_SEED sets the
-// first seed; the same machinery must notice a missing fsync, or it proves nothing.
+// Goal: a power cut at any moment breaks no promise (P1, P3, P4, P5, P6).
+// Method: two agents work on recorded disks in memory. The record gives the crash images: at every moment, synced data
+// with the unsynced writes dropped, kept and torn, in all single ways and in many seeded ones. Both agents are opened
+// on an image, verified, and left to finish; then Bob's effects are compared with Alice's completed enqueues. Some
+// images are cut again during recovery. ACKBOX_TEST_SCALE multiplies the images and ACKBOX_TEST_SEED sets the first
+// seed; the same machinery must notice a missing fsync, or it proves nothing.
 
 #include <doctest/doctest.h>
 
@@ -26,7 +26,7 @@ constexpr std::uint64_t kImagesPerRun = 40;
 CutReport runAndCut(const RunOptions& options, std::uint64_t budget) {
   const TempDir folder;
   const RecordedRun run = recordRun(folder, options);
-  // As it is in production: the stores batch their logs.
+  // As in production: the stores batch their logs.
   const DiskRecord::LogWrites log = run.record->logWrites();
   CHECK(log.batched > 0);
   CHECK(log.single == 0);
@@ -80,7 +80,7 @@ void failSyncs() {
     for (std::uint64_t run = 0; run < runs; ++run) {
       const TempDir folder;
       options.failingSyncs[side] = 1 + run * syncs / runs;
-      // Of every two: all of it is forgotten, or some pages of it.
+      // Of every two runs, one forgets all pages and the other some of them.
       options.forgetSeed = run % 2 == 0 ? 0 : run;
       const RecordedRun recorded = recordRun(folder, options);
       failures += recorded.failures;
@@ -118,7 +118,7 @@ TEST_CASE("the logs of the crash images are written as an installed library writ
     RunOptions options;
     options.started = started;
     const RecordedRun run = recordRun(folder, options);
-    // SQLite writes a page and its description apart; a log that is written commit by commit has them in one piece.
+    // SQLite writes a page and its header separately; a log that is written commit by commit has them in one piece.
     constexpr std::size_t kPageBytes = 4096;
     std::size_t ofCommits = 0;
     std::size_t ofPages = 0;
@@ -141,7 +141,7 @@ TEST_CASE("P3: a message given up stays so after a power cut, even when its sess
   std::vector<Said> said;
   {
     TwoAgents agents(folder, Durability::powerCut, {}, record);
-    // No checkpoint syncs what the settle did not.
+    // No checkpoint may sync a settle that was left unsynced.
     agents.checkpointPages = 4000;
     agents.open(bob);
     agents.open(alice);

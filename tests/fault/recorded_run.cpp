@@ -52,7 +52,7 @@ public:
   }
 
 private:
-  /// False: a disk failed, which is reported.
+  /// False: a disk failed, and the failure was reported.
   bool attempt(const std::function<void()>& work) {
     try {
       work();
@@ -66,7 +66,7 @@ private:
     }
   }
 
-  // The fault is over by the second time.
+  // The fault has ended by the second attempt.
   void open(Side side) {
     if (!attempt([&] { agents_.open(side); })) {
       agents_.open(side);
@@ -104,7 +104,7 @@ private:
       Frame frame;
       frame.id = "m" + std::to_string(run_.said.size());
       const std::uint64_t session = below(kSessions + 1);
-      // The last of them is outside any order.
+      // The last session is the empty one: messages outside sessions.
       frame.session = session == kSessions ? "" : "s" + std::to_string(session);
       frame.supersedeKey = session != kSessions && below(5) == 0 ? "latest" : "";
       if (below(8) == 0) {
@@ -113,7 +113,7 @@ private:
       constexpr std::array<const char*, 8> kTypes{"order", "order", "order",  "order",
                                                   "order", "slow",  "reject", "slow-reject"};
       frame.type = kTypes[below(kTypes.size())];
-      // Some fill several pages.
+      // Some data fills several pages.
       frame.data = '"' + frame.id + std::string(below(5) == 0 ? 6000 : 10, 'x') + '"';
       run_.said.push_back(
           {frame.id, frame.session, frame.data, frame.supersedeKey, frame.type.ends_with("reject"), now()});
@@ -125,9 +125,9 @@ private:
     }
   }
 
-  // By hand, without a word to Bob: some are given up, the others put back.
+  // Settles by hand, without sending to Bob: some messages are given up, the others released.
   void pull() {
-    // Not beside a run.
+    // Not while a run is active.
     if (agents_.started) {
       return;
     }

@@ -57,7 +57,7 @@ public:
                                                    response.body));
             },
             protocol::HandlerThread::caller, protocol::RequestForm::cloudEvents);
-    // A pass waits for nothing but this; a run goes on meanwhile.
+    // A pass waits only for this answer; a run goes on meanwhile.
     if (!agents_.started) {
       agents_.turn(to_);
     }
@@ -120,7 +120,7 @@ void TwoAgents::open(Side side) {
 }
 
 void TwoAgents::close(Side side) {
-  // What waits there may hold on to them.
+  // Posted work may still refer to the handler.
   machines_[side].inbound.reset();
   turn(side);
   if (started && machines_[side].manager) {

@@ -18,17 +18,17 @@
 
 namespace ackbox::testing {
 
-/// The two machines. Alice speaks; Bob takes what she says into effect and replies.
+/// The two machines. Alice sends; Bob applies her messages and replies.
 enum Side : std::size_t { alice = 0, bob = 1 };
 inline constexpr std::array<Side, 2> kSides{alice, bob};
 
-/// Two agents with real managers, handlers and documents, on disks in memory, joined by a wire that a test may cut.
-/// Each frame that a handler takes is written into table `effects` in the handler's transaction; Bob enqueues a reply,
-/// `re-` + the frame's id, in the same one.
+/// Two agents with real managers, handlers and documents, on disks in memory, connected by a wire that a test may cut.
+/// Each frame that a handler accepts is written into table `effects` in the handler's transaction; Bob enqueues a
+/// reply, `re-` + the frame's id, in the same transaction.
 ///
-/// No threads: a run depends on nothing but what its test does. Bob defers frames of type `slow` and `slow-reject`, and
-/// takes them into effect later. Frames of type `reject` and `slow-reject` are refused until `merciful`;
-/// all are put off while Bob is `busy`.
+/// No threads: a run depends only on the actions of its test. Bob defers frames of type `slow` and `slow-reject`, and
+/// applies them later. Frames of type `reject` and `slow-reject` are refused until `merciful`; all are put off while
+/// Bob is `busy`.
 class TwoAgents {
 public:
   /// The sidecars of the kernel locks are real files in `folder`.
@@ -44,12 +44,12 @@ public:
   [[nodiscard]] MemoryDisk& disk(Side side) { return *machines_[side].disk; }
   [[nodiscard]] static std::string path(const TempDir& folder, Side side);
 
-  /// Lets that side deliver what is due: in one pass, or by its run.
+  /// Lets that side deliver all due messages: in one pass, or by its run.
   void deliver(Side side);
-  /// Lets both deliver until nothing is left, dead letters included. False if it does not come to that.
+  /// Lets both sides deliver until nothing is left, including dead letters. False if messages remain.
   [[nodiscard]] bool heal();
 
-  /// A row of `effects`, in the order in which they took effect.
+  /// A row of `effects`; rows are in the order in which the frames took effect.
   struct Effect {
     std::string messageId;
     std::string origin;
@@ -58,24 +58,24 @@ public:
     std::string data;
   };
   [[nodiscard]] std::vector<Effect> effects(Side side);
-  /// What SQLite's `integrity_check` says.
+  /// The result of SQLite's `integrity_check`.
   [[nodiscard]] std::string integrity(Side side);
 
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  /// See `OutboxOptions`. So small that a short run checkpoints at nearly every commit. Set before `open`.
+  /// See `OutboxOptions`. So small that a short run makes a checkpoint at nearly every commit. Set before `open`.
   std::uint32_t checkpointPages = 12;
-  /// Each delivers by a run that `OutboxManager::start` starts, and not by single passes. Set before `open`.
+  /// Each side delivers by a run of `OutboxManager::start`, not by single passes. Set before `open`.
   bool started = false;
   bool busy = false;
   bool merciful = false;
-  /// The answers get lost on the wire.
+  /// The wire loses the answers.
   bool losesAnswers = false;
 
 private:
   class Wire;
   struct Machine {
     std::unique_ptr<MemoryDisk> disk;
-    // Where its store runs.
+    // The context in which its store runs.
     boost::asio::io_context context;
     std::optional<OutboxManager> manager;
     std::optional<InboundHandler> inbound;
@@ -85,9 +85,9 @@ private:
   HandlerResult effect(Side side, const InboundFrame& frame, InboundTransaction& transaction) const;
   [[nodiscard]] OutboxOptions options(Side side);
   [[nodiscard]] InboundOptions inboundOptions(Side side);
-  /// Runs what waits on that machine. True if anything did.
+  /// Runs the work that waits on that machine. True if there was any.
   bool turn(Side side);
-  /// Runs what waits on either, until nothing does.
+  /// Runs the work that waits on both machines, until none waits.
   void turnBoth();
 
   const TempDir& folder_;

@@ -72,7 +72,7 @@ FailureDecision Agent::decide(const FailureContext& failure) {
   }
   switch (drawBelow(random, 8)) {
     case 0:
-      // Noted first: its process may die before it can tell.
+      // Recorded first: the process may die before the discard is reported.
       entry->discarded = true;
       return FailureDecision::discard();
     case 1:
@@ -82,7 +82,7 @@ FailureDecision Agent::decide(const FailureContext& failure) {
       entry->givenUp = true;
       return FailureDecision::deadLetter("given-up");
     default:
-      // What would have ended is charged and goes on.
+      // A final failure is charged, and the message is tried again.
       entry->refusals += failure.isFinal ? 1U : 0U;
       return FailureDecision::retryAt(failure.now + std::chrono::milliseconds(drawBelow(random, 3'000)));
   }
@@ -102,7 +102,7 @@ void Agent::subscribe() {
   });
   reset_ = manager_.onPeerReset([this](const PeerResetEvent& event) { forgotten(event); });
   retried_ = manager_.onRetry([&ledger = common_.ledger, &watch = common_.watch](const RetryEvent& event) {
-    // No handler refuses an ACK event.
+    // The handlers never refuse an ACK event.
     const Entry* const known = ledger.find(event.messageId);
     const Entry entry = known == nullptr ? Entry{} : *known;
     const std::uint32_t refusals = entry.refusals + watch.refusedForItself(event.messageId);
@@ -113,7 +113,7 @@ void Agent::subscribe() {
   });
 }
 
-// Kills and power cuts take no memory that was promised; only accidents to files do, and they are told once.
+// Kills and power cuts do not lose promised data; only accidents to files do, and each is reported once.
 void Agent::forgotten(const PeerResetEvent& event) {
   const auto times = [](const std::map<std::string, std::uint32_t>& accidents, const std::string& agent) {
     const auto found = accidents.find(agent);
@@ -123,7 +123,7 @@ void Agent::forgotten(const PeerResetEvent& event) {
   bool fair = ofPeer > 0;
   if (event.kind == PeerResetKind::selfRestored) {
     common_.disowned.insert(place_.agent);
-    // In one session after the other: a frame of the first may expire, and the next one be taken.
+    // Sessions report one after the other: a frame of the first may expire, and the next one be accepted.
     fair = times(common_.putBack, place_.agent) > 0 && ++disowned_[{event.peer, event.session}] <= 1 + ofPeer;
   }
   if (!fair) {

@@ -15,15 +15,15 @@
 
 namespace ackbox::simulation {
 
-/// An agent as a user would write one: an outbox, an inbox, a table of effects in the same file, replies.
+/// An agent as a user would write it: an outbox, an inbox, a table of effects in the same file, replies.
 class Agent {
 public:
   enum class Role {
-    /// Speaks, listens and delivers.
+    /// Enqueues, listens and delivers.
     whole,
-    /// A second process on the same file: speaks, delivers, and works on what the first has deferred.
+    /// A second process on the same file: enqueues, delivers, and works on frames that the first has deferred.
     second,
-    /// As `whole`, but delivers by claims.
+    /// Like `whole`, but delivers by claims.
     pulls,
   };
   Agent(testing::SimulatedProcess& process, Common& common, Place place, const std::filesystem::path& file, Role role);
@@ -31,7 +31,7 @@ public:
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  /// Says what the ledger has under `name`. `attempt`: from 1 where it is said again and again, else 0.
+  /// Enqueues the ledger's entry `name`. `attempt`: from 1 on for a repeated enqueue, otherwise 0.
   void say(const std::string& name, std::uint32_t attempt);
   [[nodiscard]] OutboxManager& outbox() { return manager_; }
   [[nodiscard]] testing::SimulatedProcess& process() { return process_; }
@@ -54,7 +54,7 @@ private:
   Subscription failed_;
   Subscription retried_;
   std::vector<Subscription> reach_;
-  // How often this process was told, of a peer and a session, that they know another file.
+  // How often this process got a report, by peer and session, that the peer knows another file.
   std::map<std::pair<std::string, std::string>, std::uint32_t> disowned_;
   std::optional<Inbox> inbox_;
   std::optional<Puller> puller_;

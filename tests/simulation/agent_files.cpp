@@ -37,7 +37,7 @@ std::set<std::string> AgentFiles::lose(const std::string& agent) const {
 }
 
 std::set<std::string> AgentFiles::effectsOf(const std::string& agent) const {
-  // Written to, where the log of a killed process is to be recovered.
+  // Opened for writing, because the log of a killed process may have to be recovered.
   SQLite::Database database(of(agent).string(), SQLite::OPEN_READWRITE);
   SQLite::Statement rows(database, "SELECT id FROM effects");
   std::set<std::string> ids;

@@ -10,7 +10,7 @@
 
 namespace ackbox::simulation {
 
-/// The agents' files as an administrator treats them: copies them while they are in use, puts copies back, loses them.
+/// The agents' files in an administrator's hands: copies them while they are in use, restores copies, loses files.
 class AgentFiles {
 public:
   explicit AgentFiles(const testing::TempDir& dir) : dir_(dir) {}
@@ -19,8 +19,8 @@ public:
   /// Makes an agent's table of effects.
   void create(const std::string& agent) const;
   void backUp(const std::string& agent) const;
-  /// None of the agent's processes runs. What had taken effect in the file and is not in what replaces it, by the id of
-  /// the message.
+  /// To be called while no process of the agent runs. Returns the ids of the messages that had taken effect in the file
+  /// and are missing in its replacement.
   [[nodiscard]] std::set<std::string> putBack(const std::string& agent) const;
   [[nodiscard]] std::set<std::string> lose(const std::string& agent) const;
 

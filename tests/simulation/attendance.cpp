@@ -9,7 +9,7 @@
 namespace ackbox::simulation {
 namespace {
 
-// What a process knows is read anew each second.
+// A process reads its knowledge again each second.
 constexpr std::chrono::milliseconds kStale{1'001};
 
 }  // namespace
@@ -60,7 +60,7 @@ bool Attendance::mayBeAway(const std::string& process, std::string_view type, St
 }
 
 void Attendance::read(const Place& place, const std::vector<Application>* known, SteadyTime now) {
-  // A process that has died still ends what its store was asked for.
+  // The store of a process that has died still completes its last requests.
   if (!simulation_.running(place.process)) {
     return;
   }

@@ -21,26 +21,26 @@ namespace ackbox::simulation {
 
 struct Place;
 
-/// Which applications are there, and what processes and their senders say of that (P13): an application that was there
-/// all the time is not said to be away, and an answer states of a deferred frame what its receiver knew.
+/// Which applications are there, and what processes and their senders report about this (P13): an application that was
+/// always there is not reported as away, and an answer about a deferred frame states what its receiver knew.
 class Attendance {
 public:
   Attendance(Ledger& ledger, Reach& reach, const testing::Simulation& simulation)
       : ledger_(ledger), reach_(reach), simulation_(simulation) {}
 
-  /// A consumer takes frames of these types from its process, or no more. `now`: of the process's clock.
+  /// A consumer starts to take frames of these types from its process, or stops. `now`: of the process's clock.
   void opened(const std::string& process, std::uint64_t consumer, const std::string& types, SteadyTime now);
   void closed(std::uint64_t consumer);
-  /// The application that a process posts to has not taken a frame.
+  /// The application to which a process posts has not accepted a frame.
   void refused(const std::string& process);
   void died(const std::string& process);
 
-  /// What a process knows; null: nothing yet. `now`: of its clock.
+  /// The applications that a process knows; null: it knows none yet. `now`: the time of its clock.
   void read(const Place& place, const std::vector<Application>* known, SteadyTime now);
-  /// To a request to `peer` that left at `sentAt`, of a message of this type.
+  /// The answer to a request to `peer` that left at `sentAt`, for a message of this type.
   void answered(const std::string& process, const std::string& peer, const std::string& messageId,
                 const std::string& type, std::chrono::nanoseconds sentAt, const FrameResult& result);
-  /// The sender's event says so.
+  /// The sender's event reports the application as away.
   void stated(const std::string& process, const std::string& messageId);
 
 private:
@@ -49,7 +49,7 @@ private:
     std::string types;
   };
   struct Known {
-    // When a process that answers last knew that it is there, and that it is away, in true time.
+    // When an answering process last knew that the application is there, and that it is away, in true time.
     std::chrono::nanoseconds there{-1};
     std::chrono::nanoseconds away{-1};
   };
@@ -61,9 +61,9 @@ private:
   Reach& reach_;
   const testing::Simulation& simulation_;
   std::map<std::uint64_t, Stream> streams_;
-  // By process and type: since when there has been one without a break.
+  // By process and type: the time since which an application has been there without a break.
   std::map<std::pair<std::string, std::string>, SteadyTime, std::less<>> thereSince_;
-  // Processes whose application has refused something.
+  // Processes with an application that has refused a frame.
   std::set<std::string> refused_;
   // By agent and type.
   std::map<std::pair<std::string, std::string>, Known> known_;

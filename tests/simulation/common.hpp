@@ -17,7 +17,7 @@
 
 namespace ackbox::simulation {
 
-/// What all agents of a world share.
+/// The state that all agents of a world share.
 struct Common {
   const Swarm& swarm;
   Ledger& ledger;
@@ -30,16 +30,16 @@ struct Common {
   /// How often each agent's file was put back to a copy, and how often it was lost.
   std::map<std::string, std::uint32_t> putBack;
   std::map<std::string, std::uint32_t> lost;
-  /// Agents that were told that a peer knows another file than theirs.
+  /// Agents that got a report that a peer knows another file than theirs.
   std::set<std::string> disowned;
-  /// What was said apart from a handler's transaction, so far.
+  /// The number of enqueues apart from a handler's transaction, so far.
   std::uint64_t asides = 0;
-  /// Handlers behave from now on.
+  /// From now on, handlers behave correctly.
   bool healed = false;
   /// The deliberate defect: effects are kept in memory and written after the ACK has left.
   bool canary = false;
 
-  /// Whether the agent gives frames to applications.
+  /// Whether this agent gives frames to applications.
   [[nodiscard]] bool hasApplications(const std::string& agent) const {
     const auto first = names.begin();
     return std::find(first, first + swarm.applications.agents, agent) != first + swarm.applications.agents;
@@ -48,7 +48,7 @@ struct Common {
 
 /// One life of one process.
 struct Place {
-  /// The agent that it is a process of.
+  /// The agent to which the process belongs.
   std::string agent;
   std::string process;
 };

@@ -19,7 +19,7 @@ constexpr std::size_t kStreamsMax = 256;
 
 Daemon::Daemon(testing::SimulatedProcess& process, Common& common, const Place& place)
     : process_(process), common_(common), place_(place) {
-  // The process owns both, and they outlive what it runs.
+  // The process owns both, and they outlive the daemon.
   const std::shared_ptr<Clock> clock(std::shared_ptr<void>(), &process.clock());
   const std::shared_ptr<Random> random(std::shared_ptr<void>(), &process.random());
   serve::DeliveryRule rule;

@@ -17,8 +17,8 @@ class Pusher;
 
 namespace ackbox::simulation {
 
-/// What the daemon gives deferred frames to applications with: its own streams, pusher and board, put together as
-/// `serve::Server` does it, and applications that use them.
+/// The parts by which the daemon gives deferred frames to applications: its own streams, pusher and board, connected as
+/// in `serve::Server`, and applications that use them.
 class Daemon {
 public:
   Daemon(testing::SimulatedProcess& process, Common& common, const Place& place);
@@ -27,7 +27,7 @@ public:
   Daemon& operator=(const Daemon&) = delete;
 
   [[nodiscard]] bool takes(std::string_view type) const;
-  /// Adds its pools, and what is known of its applications. Before the `InboundHandler` is made.
+  /// Adds its pools and the known applications. To be called before the `InboundHandler` is made.
   void configure(DeferredOptions& options);
   void add(DeferredFrame frame);
 

@@ -67,7 +67,7 @@ void Hands::judgeDelivery(const std::string& agent, const InboundFrame& frame) {
   if (entry.to != agent) {
     ledger_.violated("P11", frame.id + " for " + entry.to + " is given to an application of " + agent);
   }
-  // Its deadline may charge it, and its receiver may give it up.
+  // The deadline may charge the message, and the receiver may give it up.
   entry.deferred = true;
   const auto known = deliveries_.find(deliveryOf(agent, frame));
   const bool isCommitted = known != deliveries_.end() && known->second == State::committed;
@@ -98,7 +98,7 @@ Hands::HandsByName::iterator Hands::release(HandsByName::iterator hand) {
   return hands_.erase(hand);
 }
 
-// The log says that a run's deadline has passed, but leaves records out where there are many.
+// The log reports that a run's deadline has passed, but omits records when there are many.
 void Hands::dropOverdue() {
   for (auto hand = hands_.begin(); hand != hands_.end();) {
     const bool isOver = hand->second.clock->steadyNow() >= hand->second.deadline;

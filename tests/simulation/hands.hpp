@@ -20,47 +20,47 @@ namespace ackbox::simulation {
 
 struct Place;
 
-/// An application, or one connection of it, that a process gives frames to.
+/// An application, or one connection of it, that gets frames from a process.
 struct Consumer {
   /// See `Hands::nextConsumer`.
   std::uint64_t number = 0;
   bool isPushed = false;
-  /// Frames that it may have in hand, and those that all of its pool may have.
+  /// The number of frames that it may have in hand, and that all consumers of its pool may have.
   std::size_t window = 0;
   std::size_t places = 0;
 };
 
-/// Which application has which frame in hand, and what it has done with it. Holds it against what must not be: a frame
-/// in two hands (P7), a session's frames out of order or two of them at once (P4), a frame that is given out after its
-/// end (P5), and more in hand than there are places (P12).
+/// Which application has which frame in hand, and what it has done with it. Reports forbidden states: a frame in two
+/// hands (P7), a session's frames out of order or two of them at once (P4), a frame given out after its end (P5), and
+/// more frames in hand than there are places (P12).
 class Hands {
 public:
   enum class State : std::uint8_t {
     given,
-    /// Its application has acknowledged it. It takes effect with that, unless it is given out again.
+    /// Its application has acknowledged it, so it takes effect unless it is given out again.
     acknowledged,
-    /// And the acknowledgement is committed.
+    /// The acknowledgement is also committed.
     committed,
   };
   /// The receiver, the sender's store, the session, the id and the number.
   using Delivery = std::tuple<std::string, std::string, std::string, std::string, std::uint64_t>;
 
-  /// `timeout`: of a run.
+  /// `timeout`: the time limit of a run.
   Hands(Ledger& ledger, Reach& reach, std::chrono::nanoseconds timeout)
       : ledger_(ledger), reach_(reach), timeout_(timeout) {}
 
   [[nodiscard]] std::uint64_t nextConsumer() { return ++lastConsumer_; }
 
   void given(const Place& place, const Clock& clock, const Consumer& consumer, const InboundFrame& frame);
-  /// The application of this agent has ended its work on the frame, in whatever way; before that is answered.
+  /// The application of this agent has ended its work on the frame, in any way; called before the answer to that.
   void ended(const std::string& agent, const InboundFrame& frame);
   void acknowledged(const std::string& agent, const InboundFrame& frame);
   void committed(const std::string& agent, const InboundFrame& frame);
-  /// The application went, and what it had in hand goes back. How many these are.
+  /// The application has gone, and the frames that it had in hand are returned. Returns their number.
   std::size_t gone(std::uint64_t consumer);
-  /// With all that its applications had in hand.
+  /// The process died, with all frames that its applications had in hand.
   void died(const std::string& process);
-  /// A record of the process's log: some say that a run's deadline has passed.
+  /// A record of the process's log; some records report that a run's deadline has passed.
   void logged(const Place& place, const LogRecord& record);
   /// The agent's own handler works on a frame.
   void worked(const std::string& agent, const InboundFrame& frame);
@@ -77,9 +77,9 @@ private:
     std::uint64_t consumer = 0;
     bool isPushed = false;
     InboundFrame frame;
-    // Of its process.
+    // The clock of its process.
     const Clock* clock = nullptr;
-    // Unless its process reports progress.
+    // The deadline of its run, if its process reports no progress.
     SteadyTime deadline;
   };
   using HandsByName = std::map<Name, Hand>;
@@ -96,14 +96,14 @@ private:
   const std::chrono::nanoseconds timeout_;
   std::uint64_t lastConsumer_ = 0;
   HandsByName hands_;
-  // Of each session the latest frame that was given out, and how many are in hand.
+  // For each session, the latest frame that was given out, and the number of frames in hand.
   struct Given {
     std::uint64_t sequence = 0;
     std::size_t inHand = 0;
   };
   std::map<Lane, Given> lanes_;
   std::map<Delivery, State> deliveries_;
-  // Whose application went with them in hand.
+  // Frames that were in hand when their application went.
   std::set<Name> returned_;
 };
 

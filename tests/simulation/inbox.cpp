@@ -16,7 +16,7 @@ namespace ackbox::simulation {
 namespace {
 
 constexpr const char* kPoolType = "sim.slow";
-// Longer than nothing, as others must get on meanwhile; shorter than a handler's deadline.
+// Longer than zero, as other frames must proceed meanwhile; shorter than a handler's deadline.
 constexpr std::chrono::milliseconds kStallGlance{100};
 
 std::string agentOfUri(const std::string& uri) {
@@ -130,7 +130,7 @@ HandlerResult Inbox::handle(const InboundFrame& frame, InboundTransaction& trans
   return work(frame, transaction);
 }
 
-// The effect, the reply, and then perhaps a change of mind that must undo both.
+// The effect, the reply, and then perhaps a failure that must undo both.
 HandlerResult Inbox::work(const InboundFrame& frame, InboundTransaction& transaction) {
   const Handling& handling = common_.swarm.handling;
   Random& random = process_.random();
@@ -145,7 +145,7 @@ HandlerResult Inbox::work(const InboundFrame& frame, InboundTransaction& transac
     return HandlerResult::notNow("no room for the reply");
   }
   if (faulty && drawChance(random, handling.rejected)) {
-    // A failure function may have it tried again all the same.
+    // A failure function may nevertheless have it tried again.
     ++entry.refusals;
     entry.rejected = true;
     return HandlerResult::reject("never");
@@ -175,7 +175,7 @@ bool Inbox::reply(const InboundFrame& frame, InboundTransaction& transaction, co
   return isTaken;
 }
 
-// While the handler's own commit is under way, so that it can only be stored by another one.
+// Enqueues while the handler's own commit is under way, so that only another commit can store the message.
 void Inbox::sayAside(const std::string& to) {
   Frame aside;
   aside.peer = to;
@@ -213,7 +213,7 @@ void Inbox::think(DeferredFrame frame) {
 
 void Inbox::thinkOn(std::uint64_t thought, std::chrono::nanoseconds least) {
   const Handling& handling = common_.swarm.handling;
-  // In the end everybody answers in time.
+  // After the world has healed, every handler answers in time.
   const std::chrono::nanoseconds longest =
       common_.healed ? std::min(handling.thinkMax, handling.thinkTimeout / 2) : handling.thinkMax;
   const auto most = static_cast<std::uint64_t>(longest.count());
@@ -228,7 +228,7 @@ void Inbox::thinkOn(std::uint64_t thought, std::chrono::nanoseconds least) {
       return;
     }
     if (!common_.healed && drawChance(random, common_.swarm.handling.thinksOn)) {
-      // Some say so, some do not and are overtaken by their deadline.
+      // Some handlers report progress; the others exceed their deadline.
       if (drawChance(random, 0.5)) {
         (void)thoughts_.at(thought).frame.progress();
       }
@@ -244,8 +244,8 @@ void Inbox::thinkOn(std::uint64_t thought, std::chrono::nanoseconds least) {
   });
 }
 
-// For these the pool stalls: were they to wait for it, the world would never come to rest. Those of applications wait
-// for these.
+// The pool stalls for these frames: if they had to wait for the pool, the world would never come to rest. The frames of
+// applications wait for these.
 bool Inbox::othersMayRun() {
   std::set<std::string> sessions;
   try {
@@ -258,7 +258,7 @@ bool Inbox::othersMayRun() {
       }
     }
   } catch (const Error&) {
-    // Its disk fails for a while.
+    // The disk fails for a while.
   }
   return false;
 }

@@ -17,11 +17,11 @@
 namespace ackbox::simulation {
 
 /// The receiving half of an agent: handlers that write into a table of effects, reply, refuse, throw, kill their
-/// process, and think for a while before they do any of it: about half of the frames in a pool, which stalls as long as
-/// other frames may run.
+/// process, and work for a while before any of this: about half of the frames in a pool, which stalls as long as other
+/// frames may run.
 class Inbox {
 public:
-  /// `listens`: false for a second process on the same file, which only works on what the first has deferred.
+  /// `listens`: false for a second process on the same file, which works only on frames that the first has deferred.
   Inbox(testing::SimulatedProcess& process, Common& common, Place place, OutboxManager& manager, bool listens);
 
 private:
@@ -43,9 +43,9 @@ private:
   [[nodiscard]] bool reply(const InboundFrame& frame, InboundTransaction& transaction, const std::string& id);
   void sayAside(const std::string& to);
   void think(DeferredFrame frame);
-  /// For `least` and a while more.
+  /// Continues for `least` and a drawn time more.
   void thinkOn(std::uint64_t thought, std::chrono::nanoseconds least = {});
-  /// Whether a frame of no pool is the first of its session and has nothing to wait for.
+  /// Whether a frame outside the pool is the first of its session and need not wait.
   [[nodiscard]] bool othersMayRun();
   void mayDie();
   void writeLate(SQLite::Database& database);
@@ -55,9 +55,9 @@ private:
   const Place place_;
   OutboxManager& manager_;
   std::uint64_t lastThought_ = 0;
-  // What it thinks about may outlive the handler.
+  // Frames under work may outlive the handler.
   std::map<std::uint64_t, Thought> thoughts_;
-  // Only with the canary: what was not written in time.
+  // Only with the canary: effects that were not written in time.
   std::vector<Effect> late_;
   // Absent: the agent has no applications.
   std::optional<Daemon> daemon_;

@@ -102,9 +102,9 @@ void Judge::compare() {
   }
 }
 
-// Whatever way each of them took to the file, one process's calls are stored in their order.
+// One process's calls are stored in their order, whichever way each took to the file.
 void Judge::compareCalls() {
-  // A file that went back counts anew.
+  // A restored file counts from an earlier number.
   if (ledger_.hasAccidents) {
     return;
   }
@@ -130,13 +130,13 @@ void Judge::compareCalls() {
 void Judge::compareOne(const std::string& name, const Entry& entry) {
   const std::uint32_t count = counts_[name];
   const bool ended = hasEnded(name, entry);
-  // Outside sessions the id alone tells repetitions, also those by an operator.
+  // Outside sessions only the id identifies repetitions, including those by an operator.
   const std::uint32_t most = entry.session.empty() ? 1 : 1 + entry.redrives;
   if (count > most) {
     ledger_.violated("P5", name + " took effect " + std::to_string(count) + " times, at most " + std::to_string(most) +
                                " were right");
   }
-  // Whatever became of it there, only its author's operator has it worked on anew; unless its receiver forgot it.
+  // Whatever its outcome there, only its author's operator has it worked on again, unless its receiver forgot it.
   if (entry.deferrals > 1 + entry.redrives && !ledger_.hasAccidents) {
     ledger_.violated("P5", name + " was deferred " + std::to_string(entry.deferrals) + " times, and redriven " +
                                std::to_string(entry.redrives) + " times");
@@ -145,7 +145,7 @@ void Judge::compareOne(const std::string& name, const Entry& entry) {
     ledger_.violated("P3", name + " from " + entry.from + " to " + entry.to + ", session " + entry.session +
                                ", sequence " + std::to_string(entry.sequence) + " was enqueued and is lost");
   }
-  // After an accident it may have been put back, and then have ended otherwise.
+  // After an accident the message may have been restored, and then have ended in another way.
   if (entry.acked && count == 0 && !(ledger_.hasAccidents && (ended || isSuperseded(name, entry)))) {
     ledger_.violated("P5", name + " was acknowledged without an effect");
   }
@@ -154,7 +154,7 @@ void Judge::compareOne(const std::string& name, const Entry& entry) {
   }
 }
 
-// Something later of its session with its key stands for it.
+// Whether a later message of its session with its key supersedes it.
 bool Judge::isSuperseded(const std::string& name, const Entry& entry) {
   if (entry.supersedeKey.empty()) {
     return false;
@@ -167,7 +167,7 @@ bool Judge::isSuperseded(const std::string& name, const Entry& entry) {
   });
 }
 
-// In one of the ways in which a message may; or it is kept, and has a reason to wait, or it went with a file.
+// Whether it ended in an allowed way, is kept with a reason to wait, or was lost with a file.
 bool Judge::hasEnded(const std::string& name, const Entry& entry) {
   return counts_[name] > 0 || dead_.contains(name) || entry.discarded || entry.isKept || entry.lostWithFile ||
          entry.mayStayUndone || (ledger_.hasAccidents && entry.toldFailed);

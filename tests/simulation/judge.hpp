@@ -15,18 +15,18 @@ class OutboxManager;
 
 namespace ackbox::simulation {
 
-/// The oracle: compares what every store says at the end with what the world saw.
+/// The oracle: compares each store's final state with the ledger of the world.
 class Judge {
 public:
   explicit Judge(Ledger& ledger) : ledger_(ledger) {}
 
-  /// What is left in an outbox, and whether its file is sound.
+  /// Reads the messages left in an outbox, and whether its file is sound.
   void readOutbox(const std::string& agent, const OutboxManager& outbox);
-  /// What took effect at an agent, in order.
+  /// Reads the effects at an agent, in order.
   void readEffects(const std::string& agent, const std::filesystem::path& file);
-  /// What took effect at applications, outside of files.
+  /// Reads the effects at applications, outside of files.
   void readDeliveries(const Hands& hands);
-  /// Each message ended once, in one of the ways it may.
+  /// Checks that each message ended once, in an allowed way.
   void compare();
 
   [[nodiscard]] std::uint64_t effects() const { return effects_; }
@@ -41,7 +41,7 @@ private:
   void digestOf(const std::string& text);
 
   Ledger& ledger_;
-  // By name: effects; replies that the effects at their author say.
+  // By name: effects, and replies according to the effects at their author.
   std::map<std::string, std::uint32_t> counts_;
   std::map<std::string, std::uint32_t> replies_;
   std::set<std::string> dead_;

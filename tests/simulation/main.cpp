@@ -25,10 +25,10 @@ namespace {
 
 using namespace ackbox::simulation;
 
-// From so many worlds on, each situation must have been met.
+// A campaign of at least this many worlds must have met each situation.
 constexpr std::uint64_t kLongCampaign = 2'000;
 
-// One piece of the base for each world, whatever it is: a number or a commit's hash.
+// Maps text to a number, because the base of the seeds may be a number or a commit's hash.
 std::uint64_t hashOf(const std::string& text) {
   std::uint64_t hash = 14'695'981'039'346'656'037U;
   for (const char byte : text) {
@@ -55,7 +55,7 @@ struct Totals {
   std::array<std::uint64_t, kSituations> seenIn{};
 };
 
-// Each situation with the number of worlds that met it, the rarest first. How many that can be met were not.
+// Prints how many worlds met each situation, the rarest first. Returns how many possible ones were not met.
 std::uint64_t tellReach(const Totals& totals, bool withAccidents) {
   std::vector<std::size_t> order(kSituations);
   std::iota(order.begin(), order.end(), 0);
@@ -73,7 +73,7 @@ std::uint64_t tellReach(const Totals& totals, bool withAccidents) {
   return missing;
 }
 
-/// A world that throws is broken by what it throws.
+/// A world that throws counts as broken, with the exception as the reason.
 WorldReport reportOf(const WorldOptions& options) {
   try {
     return runWorld(options);
@@ -85,7 +85,7 @@ WorldReport reportOf(const WorldOptions& options) {
 }
 
 void judgeWorld(const WorldOptions& options, bool verbose, bool twice, Totals& totals) {
-  // First, so that a crash leaves what reproduces it.
+  // Printed first, so that a crash leaves the seed that reproduces it.
   if (verbose) {
     std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
     std::fflush(stdout);
@@ -166,7 +166,7 @@ int main(int argc, char** argv) {
       "--refusals", refusals,
       "Instead, worlds with a peer that refuses, of each status, share, profile and layout; every Nth of them");
   CLI11_PARSE(app, argc, argv);
-  // Nothing here outlives the machine, so its memory will do; who wants another place says so.
+  // No file here outlives the machine, so its memory suffices; TMPDIR can name another place.
   if (access("/dev/shm", W_OK) == 0) {
     setenv("TMPDIR", "/dev/shm", 0);
   }
@@ -213,7 +213,7 @@ int main(int argc, char** argv) {
     std::printf("%llu situations were met by no world: these worlds prove nothing about them\n",
                 static_cast<unsigned long long>(missing));
   }
-  // A single world may do without; a campaign that does has not run what it is there for.
+  // A single world may lack such commits; a campaign without them has not tested its subject.
   const bool proves = seed != 0 || (totals.inlineCommits > 0 && totals.sharedCommits > 0);
   if (!proves) {
     std::printf("no commit was made in its caller's call, or none was shared: these worlds prove nothing about them\n");

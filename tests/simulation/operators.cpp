@@ -33,14 +33,14 @@ void Operators::act(Agent& agent) {
   }
 }
 
-// What a call does is noted before it: the call may not return.
+// Each effect is recorded before its call, because the call may not return.
 void Operators::redriveOrDiscard(Agent& agent) {
   OutboxManager& outbox = agent.outbox();
   for (const MessageInfo& dead : OutboxReader(outbox).deadLetters({}, 100).messages) {
     Entry* const known = common_.ledger.find(dead.messageId);
     Entry event;
     Entry& entry = known == nullptr ? event : *known;
-    // The dead letter may be what blocks its session.
+    // The dead letter may block its session.
     common_.watch.released(agent.name(), dead.peer, dead.session);
     if (drawChance(common_.simulation.random(), 0.7)) {
       ++entry.redrives;
@@ -107,7 +107,7 @@ void Operators::letGo(Agent& agent) {
   unblock(agent);
 }
 
-// Whatever is in the file has a reason to be where it is, and the file is sound at every moment.
+// Every message in the file must have a reason for its state, and the file must be sound at every moment.
 void Operators::ask(Agent& agent) {
   for (const MessageInfo& message : OutboxReader(agent.outbox()).messages({}, 3).messages) {
     const auto explanation = agent.outbox().explain(message.messageId);

@@ -6,17 +6,17 @@
 
 namespace ackbox::simulation {
 
-/// The people who look after an agent: they redrive, discard, give up by hand, pause, resume, unblock, and ask what is
-/// the matter, while everything else goes on.
+/// The operators of an agent: they redrive, discard, give up by hand, pause, resume, unblock, and ask for explanations,
+/// while everything else goes on.
 class Operators {
 public:
   explicit Operators(Common& common) : common_(common) {}
 
-  /// Does one thing, drawn, to one agent. Throws `Error` when its process dies meanwhile.
+  /// Does one drawn action to one agent. Throws `Error` if its process dies meanwhile.
   void act(Agent& agent);
-  /// Ends every pause and block. Throws as `act`.
+  /// Ends every pause and block. Throws like `act`.
   void letGo(Agent& agent);
-  /// Ends every block. Throws as `act`.
+  /// Ends every block. Throws like `act`.
   void unblock(Agent& agent);
 
 private:

@@ -31,7 +31,7 @@ void Puller::glance() {
       send(claim);
     }
   } catch (const std::exception&) {
-    // Its disk has died under it, and its process is about to, or it fails for a while.
+    // The disk of the process died, and the process is about to die; or the disk fails for a while.
   }
   arm();
 }
@@ -43,7 +43,7 @@ void Puller::send(const Claim& claim) {
   request.peerAgent = "urn:sim:" + claim.peer;
   request.agent = "urn:sim:" + place_.agent;
   request.origin = manager_.origin();
-  // All that this agent sends goes this way, so none of it is older than the rest.
+  // All messages of this agent are sent in this way, so all have the same epoch.
   request.epoch = 1;
   request.frames = {claim.frame};
   request.timeout = common_.swarm.outbox.requestTimeout;
@@ -64,7 +64,7 @@ void Puller::settle(const Claim& claim, const SendReport& report) {
       common_.reach.saw(Situation::releasedByHand);
     }
   } catch (const std::exception&) {
-    // If the process dies, what is claimed goes back with it.
+    // If the process dies, its claims are released.
     unsettled_.emplace_back(claim, report);
   }
 }

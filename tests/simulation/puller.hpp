@@ -11,8 +11,8 @@
 
 namespace ackbox::simulation {
 
-/// Delivers an agent's messages by `claim`, `settle` and `release`, as a program with a scheduler of its own does: some
-/// at every glance, each in a request of its own.
+/// Delivers an agent's messages by `claim`, `settle` and `release`, as a program with its own scheduler does: some at
+/// every glance, each in a separate request.
 class Puller {
 public:
   Puller(testing::SimulatedProcess& process, Common& common, Place place, OutboxManager& manager,
@@ -31,9 +31,9 @@ private:
   OutboxManager& manager_;
   const std::shared_ptr<Sender> sender_;
   const std::unique_ptr<Alarm> alarm_;
-  // What the file could not take, by what it was to be told.
+  // Claims that the file could not settle, with their reports.
   std::vector<std::pair<Claim, SendReport>> unsettled_;
-  // Whoever outlives this object sees that it has gone.
+  // By this, a callback that outlives this object sees that it has gone.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

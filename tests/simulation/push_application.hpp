@@ -13,11 +13,11 @@
 
 namespace ackbox::simulation {
 
-/// What the CloudEvent says that an application gets.
+/// The frame in the CloudEvent that an application gets.
 [[nodiscard]] InboundFrame readEvent(const nlohmann::json& event);
 
-/// The application that a daemon posts frames to, and the connection to it: it takes them, refuses them, fails, dies of
-/// them, answers too late, or is not there. Once the world has healed it takes them all.
+/// The application to which a daemon posts frames, and the connection to it: it accepts frames, refuses them, fails,
+/// dies of them, answers too late, or is not there. After the world has healed it accepts all of them.
 class PushApplication final : public transport::HttpPoster {
 public:
   PushApplication(testing::SimulatedProcess& process, Common& common, Place place);

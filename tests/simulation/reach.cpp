@@ -198,7 +198,7 @@ void Reach::leftOne(const Place& place, const SendRequest& request, const Outbou
   if (known != ledger_.entries.end() && !known->second.saidBy.empty() && known->second.saidBy != place.process) {
     saw(Situation::sentByOther);
   }
-  // After an outage everything goes alone at first.
+  // After an outage, all messages go alone at first.
   if (frames == 1 && fate.lostAmong > 1 && fate.downs == downs_[{place.process, request.peer}]) {
     saw(Situation::suspectAlone);
   }

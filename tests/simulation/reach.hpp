@@ -26,58 +26,58 @@ namespace ackbox::simulation {
 
 struct Place;
 
-/// The value of a record's field; empty: it has none of this name.
+/// The value of a record's field; empty: there is no field of this name.
 [[nodiscard]] std::string_view fieldOf(const LogRecord& record, std::string_view name);
 
-/// Notes which situations a world meets, by what its agents are told anyway: events, log records, hooks, requests and
-/// their reports, totals. Draws nothing and changes nothing, so that the world goes as it would without.
+/// Records the situations that a world meets, from the usual reports to its agents: events, log records, hooks,
+/// requests and their reports, totals. Draws and changes nothing, so that the world goes as it would without it.
 class Reach {
 public:
-  /// `steadyDisks`: no disk of this world fails, so that an enqueue that takes time has waited for room.
+  /// `steadyDisks`: no disk of this world fails, so a slow enqueue has waited for room.
   Reach(const Ledger& ledger, const testing::Simulation& simulation, bool steadyDisks)
       : ledger_(ledger), simulation_(simulation), steadyDisks_(steadyDisks) {}
 
   void saw(Situation situation) noexcept { seen_.set(static_cast<std::size_t>(situation)); }
   [[nodiscard]] const Situations& seen() const noexcept { return seen_; }
 
-  /// What is to be put into a process's options, and kept as long as its manager.
+  /// For a process's options; to be kept as long as its manager.
   [[nodiscard]] LogSink log();
   [[nodiscard]] std::shared_ptr<TraceHooks> hooks();
   [[nodiscard]] std::vector<Subscription> subscribe(const Place& place, OutboxManager& manager);
 
   void left(const Place& place, const SendRequest& request);
-  /// Of the request to `peer` with these messages.
+  /// The end of the request to `peer` with these messages.
   void ended(const Place& place, const std::string& peer, const std::vector<std::string>& ids,
              const SendReport& report);
-  /// A process and what it had under way.
+  /// A process died, with the requests that it had under way.
   void died(const std::string& process);
 
-  /// A handler is asked about a frame.
+  /// A handler is called with a frame.
   void asked(const std::string& messageId) { asked_.insert(messageId); }
   /// A run of a deferred handler begins.
   void deferredRun(const Place& place, const DeferredFrame& frame);
   void explained(const Explanation& explanation);
-  /// At the end, of each outbox.
+  /// Called at the end, for each outbox.
   void total(const Stats& stats);
   void commits(std::uint64_t inCalls, std::uint64_t shared);
 
 private:
   class Hooks;
-  /// What became of a message's requests so far, each flag until it was of use.
+  /// The history of a message's requests so far; each flag is cleared after its use.
   struct Fate {
-    /// The process that has it under way; empty: none.
+    /// The process that has it under way; empty: no process has.
     std::string sender;
     /// The process that had it under way and died.
     std::string orphanOf;
     bool isOrdered = false;
-    /// Its last request told its end: it was acknowledged or refused for good.
+    /// Its last request settled it: it was acknowledged or refused for good.
     bool answered = false;
     bool unanswered = false;
     bool receiverDied = false;
-    /// Of how many messages the request was in which a connection was lost, and that was refused as too large.
+    /// The number of messages in the request that lost a connection, and in the one that was refused as too large.
     std::size_t lostAmong = 0;
     std::size_t tooLargeAmong = 0;
-    /// How often its peer was down when that connection was lost.
+    /// How often its peer had been down when that connection was lost.
     std::uint32_t downs = 0;
   };
 

@@ -31,7 +31,7 @@ void Readers::act(const std::string& agent) {
     snapshot.log = logOf(agent);
     snapshots_.emplace(agent, std::move(snapshot));
   } catch (const SQLite::Exception&) {
-    // A process that died at the disk has left its locks or its log as they are: another time.
+    // A process that died at the disk has left its locks or its log: this is tried again later.
   }
 }
 
@@ -55,7 +55,7 @@ void Readers::endAll() {
   }
 }
 
-// The salts of the log's header. Locks are kept in other files, so that reading this one drops none.
+// The salts of the log's header. SQLite's locks are on other files, so reading this one drops no lock.
 std::string Readers::logOf(const std::string& agent) const {
   constexpr std::streamoff kSalts = 16;
   std::string salts(8, '\0');

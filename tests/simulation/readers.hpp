@@ -14,8 +14,8 @@ class Database;
 
 namespace ackbox::simulation {
 
-/// Programs that read the agents' files with a SQLite of their own, and hold a snapshot for a while: commits and the
-/// log's new beginnings go on beside them.
+/// Programs that read the agents' files with their own SQLite, and hold a snapshot for a while: commits and restarts of
+/// the log go on meanwhile.
 class Readers {
 public:
   Readers(Common& common, const AgentFiles& files);
@@ -25,7 +25,7 @@ public:
 
   /// Begins to hold a snapshot of an agent's file, or ends it.
   void act(const std::string& agent);
-  /// Ends a snapshot, which must be what it was when it began.
+  /// Ends a snapshot, which must be the same as at its beginning.
   void end(const std::string& agent);
   void endAll();
   [[nodiscard]] bool holds(const std::string& agent) const { return snapshots_.contains(agent); }
@@ -34,7 +34,7 @@ private:
   struct Snapshot {
     std::unique_ptr<SQLite::Database> database;
     std::int64_t effects = 0;
-    /// What tells one beginning of the log from the next.
+    /// Distinguishes one start of the log from the next.
     std::string log;
   };
   [[nodiscard]] std::string logOf(const std::string& agent) const;

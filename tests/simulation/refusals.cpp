@@ -1,9 +1,9 @@
-// Goal: no message waits behind one that its peer refuses, whatever the status and however many are refused; and what
-// the peer refuses of everything is charged to none (P8, P12).
-// Method: one agent with a real store and machine on virtual time, and a peer that refuses by the message or by the
-// time. "An innocent message waits behind a refused one for longer than N probes" is a fault, where N is the number of
-// different messages refused since one was taken: the peer may be asked with each of them once, as none says more than
-// that it was refused, and with none of them again while a message waits that it was not asked with.
+// Goal: no message waits behind one that its peer refuses, whatever the status and the number of refused ones; and if
+// the peer refuses all messages, none is charged for it (P8, P12).
+// Method: one agent with a real store and machine on virtual time, and a peer that refuses by message or by time. "An
+// innocent message waits behind a refused one for longer than N probes" is a fault, where N is the number of different
+// messages refused since the last accepted one: each may be sent once, as a refusal says no more than that, and none
+// again while another message waits that has not been sent.
 
 #include "simulation/refusals.hpp"
 
@@ -29,15 +29,15 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
 constexpr auto kRoundTrip = 5ms;
-// From the last enqueue until the peer takes everything, and from then until all must have ended.
+// From the last enqueue until the peer accepts everything, and from then until all messages must have ended.
 constexpr nanoseconds kRefusingPhase = 5min;
 constexpr nanoseconds kMendedPhase = 1h;
-// All are refused for so long, then taken for so long.
+// In turn, all messages are refused for this long, and accepted for this long.
 constexpr nanoseconds kSpell = 20s;
-// What an innocent message may wait at a peer that refuses others. Not where it is overloaded by them: that asks for
-// pauses.
+// The longest wait of an innocent message at a peer that refuses others. Not applied if the refusals mean overload,
+// which requires pauses.
 constexpr nanoseconds kInnocentWaits = 15s;
-// What a commit takes to be seen.
+// The time until a commit is seen.
 constexpr nanoseconds kSeen = 50ms;
 
 struct Said {
@@ -46,7 +46,7 @@ struct Said {
   nanoseconds enqueuedAt{0};
   bool isUnderWay = false;
   bool isOver = false;
-  /// When it became its session's next, and what was refused by then.
+  /// When the message became its session's next, and the number of refusals by then.
   nanoseconds nextSince{0};
   std::uint32_t refusalsBefore = 0;
 };
@@ -67,8 +67,8 @@ public:
       simulation_.runFor(world_.atOnce ? 0ms : 1'000ms);
     }
     simulation_.runFor(kRefusingPhase);
-    // 410 to the first message of a run, while it is the only one, disables the peer.
-    // And by the time none is innocent of a status that is about the message.
+    // A 410 to the only message of a run disables the peer. And if all messages are refused by time, no message is
+    // innocent of a status that is about the message.
     const bool hasInnocents = world_.byTime ? !isTheMessages() : world_.percent < 100;
     if (hasInnocents && world_.status != 410) {
       judgeInnocents();
@@ -127,7 +127,7 @@ private:
     });
   }
 
-  // By these, the peer says that they are about the message.
+  // With these statuses the peer says that they are about the message.
   [[nodiscard]] bool isTheMessages() const {
     return world_.status == 400 || world_.status == 413 || world_.status == 422;
   }
@@ -246,7 +246,7 @@ private:
   RefusalReport report_;
 };
 
-/// What a receiver of this profile answers, read as the transport reads it.
+/// The answers of a receiver with this profile, read as the transport reads them.
 class Refusals::Endpoint final : public Sender {
 public:
   Endpoint(Refusals& world, testing::SimulatedProcess& process) : world_(world), process_(process) {}
@@ -313,7 +313,7 @@ std::shared_ptr<void> Refusals::boot(testing::SimulatedProcess& process) {
   return agent;
 }
 
-/// Those of the table's rows that say the same of a message.
+/// Groups the statuses of the table that mean the same for a message.
 std::string classOf(int status) {
   if (status == 400 || status == 413 || status == 422) {
     return "400 413 422: the message's";

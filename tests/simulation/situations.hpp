@@ -7,8 +7,7 @@
 
 namespace ackbox::simulation {
 
-/// What a campaign must have met at least once, or it has not tried what it is there for. `describe` says each in
-/// words.
+/// The situations that a campaign must have met at least once to prove something. `describe` gives each in words.
 enum class Situation : std::uint8_t {
   // Enqueues.
   queueFull,
@@ -79,7 +78,7 @@ enum class Situation : std::uint8_t {
   deferredGivenUp,
   poolStalled,
   inboxFull,
-  // Applications that the receiver gives frames to.
+  // Applications to which the receiver gives frames.
   returnedGiven,
   givenByOther,
   applicationDeadline,
@@ -89,7 +88,7 @@ enum class Situation : std::uint8_t {
   pushUnreached,
   applicationBack,
   unattendedStated,
-  // Ends, and the people who look after an agent.
+  // Ends of messages, and the operators of an agent.
   budgetSpent,
   expired,
   givenUpByHand,
@@ -101,7 +100,7 @@ enum class Situation : std::uint8_t {
   sessionBlocked,
   peerPaused,
   sessionPaused,
-  // Files that are put back and lost.
+  // Files that are restored or lost.
   peerLost,
   peerRestored,
   selfRestored,
@@ -115,10 +114,10 @@ inline constexpr std::size_t kSituations = static_cast<std::size_t>(Situation::s
 /// The situations that a world has met.
 using Situations = std::bitset<kSituations>;
 
-/// For people, in a few words.
+/// A short text for people.
 [[nodiscard]] std::string_view describe(Situation situation) noexcept;
 
-/// Whether it takes an accident to a file.
+/// Whether the situation requires an accident to a file.
 [[nodiscard]] constexpr bool needsAccidents(Situation situation) noexcept {
   return situation >= Situation::peerLost;
 }

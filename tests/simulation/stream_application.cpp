@@ -15,9 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// More than a stream may leave unread.
+// More bytes than a stream may leave unread.
 constexpr std::size_t kManyBytes = std::size_t{2} * 1024 * 1024;
-// How soon at the latest it sees that the world has changed.
+// The longest time until it sees that the world has changed.
 constexpr milliseconds kGlance{500};
 
 template <typename Value, std::size_t Size>
@@ -58,7 +58,7 @@ public:
   void leave() { application_ = nullptr; }
 
 private:
-  // Null: it has gone.
+  // Null: the application has gone.
   StreamApplication* application_;
   transport::AnswerWatcher watcher_;
 };
@@ -131,7 +131,7 @@ void StreamApplication::open() {
   }
 }
 
-// The daemon sees to it that a token counts no more; or the connection is lost.
+// Either the daemon revokes the token, or the connection is lost.
 void StreamApplication::end() {
   Random& random = process_.random();
   turnsAt_ = SteadyTime::max();
@@ -208,7 +208,7 @@ void StreamApplication::take(Task task) {
   }
   const milliseconds longest =
       common_.healed ? std::min(applications.holdMax, common_.swarm.handling.thinkTimeout / 4) : applications.holdMax;
-  // In steps, so that some are done at once.
+  // In steps, so that some frames are done at the same time.
   const std::uint64_t tenths = 1 + drawBelow(random, 10);
   tasks_.emplace(now + longest * tenths / 10, std::move(task));
 }

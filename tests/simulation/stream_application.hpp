@@ -21,8 +21,8 @@ class FrameStreams;
 
 namespace ackbox::simulation {
 
-/// An application that opens a stream of the daemon, works on what it gets, settles some of it, and goes; and then
-/// opens another one. Once the world has healed it takes everything, settles everything, and stays.
+/// An application that opens a stream of the daemon, works on its frames, settles some of them, and goes; then it opens
+/// another stream. After the world has healed it accepts everything, settles everything, and stays.
 ///
 /// Lifetime: within that of its process; may end before its connection does.
 class StreamApplication {
@@ -45,13 +45,13 @@ private:
   void end();
   /// The daemon has ended the connection.
   void ended();
-  /// Its connection was given these lines.
+  /// Its connection received these lines.
   void sent(std::string_view lines);
   void read();
   void take(Task task);
   void settleDue();
   [[nodiscard]] std::optional<HandlerResult> resultOf(const Task& task);
-  /// Settles what it has in hand no more.
+  /// Settles tasks that are no longer in its hands.
   void settleLate(std::vector<Task> tasks);
   void arm();
 
@@ -60,17 +60,17 @@ private:
   const Place place_;
   const std::shared_ptr<serve::FrameStreams> streams_;
   const std::unique_ptr<Alarm> alarm_;
-  // Null: none is open.
+  // Null: no stream is open.
   std::shared_ptr<Connection> connection_;
   Consumer consumer_;
   std::shared_ptr<bool> isAllowed_;
   // When it opens the next stream, or ends this one.
   SteadyTime turnsAt_;
-  // What the connection has, and it has not read.
+  // Frames that the connection has received and the application has not read.
   std::vector<Task> unread_;
   std::size_t unreadBytes_ = 0;
   SteadyTime readsAt_ = SteadyTime::max();
-  // What it works on, by when that is done; the end of time: never.
+  // The frames under work, by the time when each is done; `max`: never.
   std::multimap<SteadyTime, Task> tasks_;
 };
 

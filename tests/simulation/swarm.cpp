@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Half of the runs do without; the others have anything up to `most`.
+// Half of the runs lack the fault; the others have any strength up to `most`.
 double drawFault(Random& random, double most) {
   const bool present = drawChance(random, 0.5);
   return present ? drawUnit(random) * most : 0;
@@ -94,7 +94,7 @@ void drawOutbox(Random& random, OutboxOptions& outbox) {
   }
 }
 
-// Limits so narrow that a world comes up against them.
+// Narrow limits, so that a world reaches them.
 void drawLimits(Random& random, Swarm& swarm) {
   swarm.rateLimit.frames = drawOf(random, std::array{0U, 0U, 100U, 5U});
   swarm.handling.inboxFrames = drawOf<std::uint64_t>(random, std::array<std::uint64_t, 3>{100'000, 100'000, 10});
@@ -108,8 +108,8 @@ void drawLimits(Random& random, Swarm& swarm) {
   }
 }
 
-// In such a world nothing is said twice of its own accord: a reply or a repetition that is said anew after the file
-// that knew of it has gone is another message.
+// In such a world no agent enqueues again by itself: a reply or a repetition that is enqueued again after its file was
+// lost is another message.
 void drawAccidents(Random& random, Swarm& swarm) {
   swarm.fileAccidents = milliseconds(2'000 + drawBelow(random, 8'000));
   swarm.sessions = drawOf(random, std::array{1U, 5U, 21U, 40U});
@@ -119,7 +119,7 @@ void drawAccidents(Random& random, Swarm& swarm) {
   swarm.wishes.repeated = 0;
   swarm.outbox.peerReset = drawChance(random, 0.5) ? PeerResetPolicy::resend : PeerResetPolicy::proceed;
   if (swarm.outbox.peerReset == PeerResetPolicy::resend) {
-    // What is not kept is not sent again.
+    // Only messages that are kept are sent again.
     swarm.outbox.ackedRetention = kYear;
   }
   if (drawChance(random, 0.5)) {

@@ -13,80 +13,80 @@ class Random;
 
 namespace ackbox::simulation {
 
-/// Long, because calendars step by days, and a world's promises are about things that do not end.
+/// Long, because calendars step by days, and a world's promises are about messages that do not expire.
 inline constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
 
-/// Of each message: what its author wishes.
+/// Probabilities of the wishes of each message's author.
 struct Wishes {
   double unordered = 0;
   double superseding = 0;
   double delayed = 0;
   double expiring = 0;
-  /// Said again and again under one idempotency key until the enqueue returned, and then once more.
+  /// Enqueued repeatedly under one idempotency key until the enqueue returned, and then once more.
   double repeated = 0;
   bool priorities = false;
   /// Whether enqueues wait for room.
   bool waiting = false;
-  /// By a call that returns when the message is stored.
+  /// Enqueued by a call that returns when the message is stored.
   double blocking = 0;
 };
 
-/// How messages are said: each alone, with pauses between, so that its commits are its own; many at once, so that they
-/// share them; or now so and now so.
+/// How messages are enqueued: each alone, with pauses between, so that each has its own commits; many at once, so that
+/// they share commits; or both in turn.
 enum class Pace : std::uint8_t { lone, crowd, changing };
 
-/// Of each call of a handler.
+/// Probabilities for each call of a handler.
 struct Handling {
   double notNow = 0;
   double thrown = 0;
   double rejected = 0;
   double suicide = 0;
   double replies = 0;
-  /// Says something apart from its transaction, which another one stores.
+  /// Enqueues a message apart from its transaction, so that another transaction stores it.
   double asides = 0;
   double deferred = 0;
-  /// Of each run of a deferred handler: ends without an answer; goes on thinking; does not heed its deadline.
+  /// For each run of a deferred handler: it ends without an answer; it works on after its time, ignoring its deadline.
   double forgotten = 0;
   double thinksOn = 0;
   std::chrono::milliseconds thinkMax{0};
   std::chrono::milliseconds thinkTimeout{0};
   std::uint32_t concurrency = 4;
-  /// Frames of the pool's type are deferred without a question.
+  /// Frames of the pool's type are deferred without a call of the handler.
   bool poolAlways = false;
-  /// Frames that may wait in an inbox.
+  /// The number of frames that may wait in an inbox.
   std::uint64_t inboxFrames = 0;
 };
 
-/// Of the applications that some agents give frames to, over streams and by posting them.
+/// The applications to which some agents give frames, over streams and by posting them.
 struct Applications {
-  /// How many agents do, from the first on. 0: no agent.
+  /// The number of agents with applications, from the first on. 0: no agent has any.
   std::uint32_t agents = 0;
-  /// Applications with a stream, of each process.
+  /// The number of applications with a stream, for each process.
   std::uint32_t streams = 1;
-  /// Of the streams' pool.
+  /// The number of places in the streams' pool.
   std::uint32_t places = 1;
-  /// In true time: no application is there from the one to the other.
+  /// In true time: no application is there between the two instants.
   std::chrono::nanoseconds awayFrom{0};
   std::chrono::nanoseconds awayUntil{0};
-  /// How long a stream stays, how long its application pauses then, and how long it works on a frame.
+  /// How long a stream stays, how long its application then pauses, and how long it works on a frame.
   std::chrono::milliseconds lifeMax{0};
   std::chrono::milliseconds pauseMax{0};
   std::chrono::milliseconds holdMax{0};
-  /// Of each frame: never settled; not worked on and given back; to be tried again; rejected.
+  /// For each frame: never settled; given back without work; to be tried again; rejected.
   double silent = 0;
   double released = 0;
   double retried = 0;
   double rejected = 0;
-  /// Of each frame of a stream: its application does not read for a while.
+  /// For each frame of a stream: its application does not read for a while.
   double unread = 0;
-  /// Of each push: refused by a wrong route.
+  /// For each push: refused by a wrong route.
   double refused = 0;
 
   [[nodiscard]] bool isThere(std::chrono::nanoseconds now) const { return now < awayFrom || now >= awayUntil; }
 };
 
-/// What one seed's world is made of: each run draws which faults it has at all and how strong they are, because a world
-/// with every fault at once hides what only a few together show.
+/// The parameters of one seed's world: each run draws which faults occur and how strong they are, because a world with
+/// every fault at once hides failures that only a few faults together cause.
 struct Swarm {
   std::uint32_t agents = 2;
   std::uint32_t sessions = 1;
@@ -95,26 +95,26 @@ struct Swarm {
   /// The last agent delivers by `claim` and `settle` instead of a run.
   bool pulls = false;
   Pace pace = Pace::crowd;
-  /// Of each life of a process: its run is the manager's own, by `start`.
+  /// For each life of a process: its run is the manager's own, by `start`.
   double started = 0;
-  /// Of each failure that an outbox's failure function is asked of: decided by it. 0: there is none.
+  /// For each call of an outbox's failure function: it decides itself. 0: there is no such function.
   double decided = 0;
   testing::NetworkFaults network;
-  /// Mean true time between two of each; 0: none.
+  /// Mean true time between two events of each kind; 0: no such event.
   std::chrono::milliseconds kills{0};
   std::chrono::milliseconds partitions{0};
   std::chrono::milliseconds clockFaults{0};
   std::chrono::milliseconds operators{0};
-  /// Of a disk that fails for a while under a process that goes on.
+  /// For a disk that fails for a while, while its process goes on.
   std::chrono::milliseconds diskFaults{0};
-  /// Of an agent's file: copied, put back to the copy, lost.
+  /// For an agent's file: it is copied, restored from the copy, or lost.
   std::chrono::milliseconds fileAccidents{0};
-  /// Of a reader that begins or ends a snapshot of a file.
+  /// For a reader that begins or ends a snapshot of a file.
   std::chrono::milliseconds readers{0};
   Wishes wishes;
   Handling handling;
   Applications applications;
-  /// Of the outboxes.
+  /// The options of the outboxes.
   OutboxOptions outbox;
   RateLimit rateLimit;
 
@@ -123,7 +123,7 @@ struct Swarm {
 
 /// `accidents`: with file accidents.
 [[nodiscard]] Swarm drawSwarm(Random& random, bool accidents);
-/// For a world of so many agents. From a generator of their own, so that worlds without applications stay as they are.
+/// For a world of `agents` agents. Drawn from a separate generator, so that worlds without applications do not change.
 [[nodiscard]] Applications drawApplications(Random& random, std::uint32_t agents);
 
 /// Uniform in [0, 1).

@@ -8,7 +8,7 @@
 namespace ackbox::simulation {
 namespace {
 
-// No name has control characters.
+// Names contain no control characters.
 std::string laneOf(const std::string& agent, const std::string& peer, const std::string& session) {
   return agent + '\n' + peer + '\n' + session;
 }

@@ -19,11 +19,11 @@ namespace ackbox::simulation {
 
 struct Place;
 
-/// Sees everything that leaves for the network, and holds it against what must not be under way: two requests of one
-/// session, or of one unordered message (P4, P7); what is paused or blocked; what is not due yet, or no longer.
+/// Checks every request that leaves for the network against the rules: not two requests at once for one session or one
+/// unordered message (P4, P7); no paused or blocked message; no message before its time or after its expiry.
 class Watch {
 public:
-  /// `steadyCalendars`: no calendar of this world steps back, so that what is sent before its time is at fault.
+  /// `steadyCalendars`: no calendar of this world steps back, so sending a message before its time is a fault.
   Watch(Ledger& ledger, Reach& reach, Attendance& attendance, const testing::Simulation& simulation,
         bool steadyCalendars)
       : ledger_(ledger),
@@ -32,18 +32,18 @@ public:
         simulation_(simulation),
         steadyCalendars_(steadyCalendars) {}
 
-  /// A sender for one process that passes everything on to `sender`.
+  /// A sender for one process that passes every request on to `sender`.
   [[nodiscard]] std::shared_ptr<Sender> wrap(const Place& place, const Clock& clock, std::shared_ptr<Sender> sender);
-  /// Its requests are nobody's any more.
+  /// The process has no requests any more.
   void died(const std::string& process);
 
-  /// The session was halted: of its messages, only those up to sequence `after` may leave from the next instant on.
+  /// The session was halted: from the next instant on, only its messages up to sequence `after` may leave.
   void halted(const std::string& agent, const std::string& peer, const std::string& session, std::uint64_t after);
   void released(const std::string& agent, const std::string& peer, const std::string& session);
   void releasedAll(const std::string& agent);
 
-  /// How often a message was refused alone by something on the way, after it had been refused before and another one of
-  /// its peer had been taken since: at most so often it may have been charged for it.
+  /// How often a message was refused alone by something on the way, after an earlier refusal and after another message
+  /// of its peer had been accepted since; it may have been charged for it at most this often.
   [[nodiscard]] std::uint32_t refusedForItself(const std::string& messageId) const;
 
 private:
@@ -67,8 +67,7 @@ private:
   /// Which process has a request with frames of this lane under way.
   std::map<std::string, std::string> lanes_;
   std::map<std::string, Halt> holds_;
-  // How many answers had come when a message was refused last, by the process, which knows of its own requests only,
-  // and the message.
+  // The number of answers when a message was last refused, by process (which knows only its own requests) and message.
   std::map<std::pair<std::string, std::string>, std::uint64_t> refusedAt_;
   // By message.
   std::map<std::string, std::uint32_t> refusedForItself_;

@@ -38,11 +38,11 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds kFaultPhase = 30s;
-// A step back of the calendar may hold a session for up to an hour; the longest backoff comes on top.
+// A step back of the calendar may hold a session for up to an hour; the longest backoff is added.
 constexpr nanoseconds kHealPhase = 4h;
 constexpr std::uint64_t kStepsMax = 20'000'000;
 
-// What applications have done outlasts a file that goes back, and what is late is not written there.
+// No applications with accidents, as their work outlasts a restored file, nor with the canary's late effects.
 Swarm drawWorld(Random& random, const WorldOptions& options) {
   constexpr std::uint64_t kOtherSeed = 0xA5A5'5A5A'C3C3'3C3CU;
   Swarm swarm = drawSwarm(random, options.accidents);
@@ -111,7 +111,7 @@ private:
   }
 
   [[nodiscard]] bool due(std::chrono::milliseconds every, nanoseconds elapsed) {
-    // Exponential in the mean, as independent accidents are.
+    // An exponential distribution with this mean, as for independent accidents.
     return every.count() > 0 && drawChance(simulation_.random(), std::chrono::duration<double>(elapsed) /
                                                                      std::chrono::duration<double>(every));
   }
@@ -125,15 +125,15 @@ private:
       if (simulation_.running(name)) {
         continue;
       }
-      // Most come back soon, some stay away.
+      // Most processes restart soon, some stay down.
       if (common_.healed || drawChance(simulation_.random(), 0.3)) {
         start(name);
       }
     }
   }
 
-  // As a supervisor does, which tries again later: while another program holds a snapshot, SQLite cannot take up the
-  // log of a process that died, so a start is refused. By nothing else, and no longer than until the readers end.
+  // Starts a process, and tries again later if that is refused: while another program holds a snapshot, SQLite cannot
+  // recover a dead process's log. No other cause is allowed, nor a refusal after the readers end.
   void start(const std::string& process) {
     try {
       simulation_.start(process);
@@ -200,13 +200,13 @@ private:
     }
   }
 
-  // A crowd for some seconds, then lone messages for some.
+  // With a changing pace, seconds with many messages alternate with seconds of lone ones.
   [[nodiscard]] bool speaksAlone() const {
     const auto since = std::chrono::duration_cast<std::chrono::seconds>(simulation_.now()).count();
     return swarm_.pace == Pace::lone || (swarm_.pace == Pace::changing && since / 4 % 2 == 1);
   }
 
-  // In bursts, as agents do, or one thing at a time.
+  // Enqueues in bursts, as agents do, or one message at a time.
   void speak() {
     const std::string& process = anyOf(processes_);
     if (!simulation_.running(process)) {
@@ -233,7 +233,7 @@ private:
     sayNew(process, to, drawChance(random, swarm_.wishes.unordered) ? "" : "s" + std::to_string(session));
   }
 
-  // The name of one more message, which has no wishes yet.
+  // Adds one more message, without wishes, to the ledger and returns its name.
   std::string nameNext(const std::string& process, const std::string& to, const std::string& session) {
     Agent& agent = *agents_.at(process);
     const std::string name = "m" + std::to_string(++said_);
@@ -260,7 +260,7 @@ private:
     if (drawChance(random, wishes.expiring)) {
       entry.expiresAt = entry.saidAt + std::chrono::milliseconds(5'000 + drawBelow(random, 20'000));
     }
-    // An instant is chosen by the calendar of the moment; said again later, it could be a day away.
+    // The instant depends on the current calendar; in a later repetition it could differ by a day.
     if (drawChance(random, wishes.repeated) && !entry.notBefore) {
       repeated_.push_back({name, process, 1, false});
       agent.say(name, 1);
@@ -269,7 +269,7 @@ private:
     }
   }
 
-  // As an agent does that was killed before it knew: until the enqueue has returned, and once more out of caution.
+  // Repeats as an agent that a kill left in doubt: until the enqueue has returned, and once more for safety.
   void repeat(const std::string& process) {
     for (Repetition& one : repeated_) {
       if (one.process == process && !one.over && drawChance(simulation_.random(), 0.3)) {
@@ -298,15 +298,15 @@ private:
     if (simulation_.running(name)) {
       constexpr std::array kFaults{testing::DiskFault::busy, testing::DiskFault::full, testing::DiskFault::ioError};
       const testing::DiskFault fault = kFaults[drawBelow(random, kFaults.size())];
-      // Longer than the patience of who waits for a lock, or just once.
+      // Longer than a process waits for a lock, or just once.
       const std::uint64_t count = drawChance(random, 0.5) ? 1 : 1 + drawBelow(random, 200);
       simulation_.failDisk(name, fault, drawBelow(random, 10), count);
       ++report_.diskFaults;
     }
   }
 
-  // As an administrator does it: with all of the agent's processes down, of which there is soon one again that has much
-  // to say.
+  // Acts as an administrator: stops all processes of the agent. Soon one of them starts again and enqueues many
+  // messages.
   void harmFile() {
     Random& random = simulation_.random();
     const std::string& agent = anyOf(common_.names);
@@ -328,7 +328,7 @@ private:
     note(agent, loses ? std::nullopt : std::optional(copied->second), undone);
     ++(loses ? common_.lost : common_.putBack)[agent];
     ++report_.accidents;
-    // Each copy is put back once: otherwise a file could go over to a past that it had left before.
+    // Each copy is restored once: otherwise a file could return to a past that it had left before.
     copiedAt_.erase(agent);
     common_.watch.releasedAll(agent);
     const std::string& process = processesOf_.at(agent).front();
@@ -341,7 +341,7 @@ private:
     }
   }
 
-  // What nobody can be asked for any more. `since`: when the copy was made; nothing: the file was lost.
+  // Records the losses. `since`: when the copy was made; nothing: the file was lost.
   void note(const std::string& agent, std::optional<nanoseconds> since, const std::set<std::string>& undone) {
     ledger_.hasAccidents = true;
     for (auto& [name, entry] : ledger_.entries) {
@@ -351,13 +351,13 @@ private:
       if (entry.from == agent && entry.answeredAt && (!since || *entry.answeredAt >= *since)) {
         entry.answeredAt.reset();
       }
-      // Its author's file may no longer know by what it would be noticed.
+      // Its author's file may no longer have the data by which the loss would be noticed.
       if (entry.from == agent && entry.undone && entry.session.empty()) {
         entry.mayStayUndone = true;
       }
     }
-    // A file that went back is told by a session that it has forgotten something of, a new one by its identity. What
-    // was deferred may have been accepted before the copy was made: its session then shows nothing.
+    // A restored file is noticed by a session of which it forgot a part, a new file by its identity. A deferred message
+    // may have been accepted before the copy was made: its session then shows nothing.
     std::set<std::string> noticing;
     for (const std::string& id : undone) {
       const Entry& entry = ledger_.entries.at(nameOf(id));
@@ -375,8 +375,8 @@ private:
     }
   }
 
-  // A receiver that was put back is noticed in a session when the session speaks. Whoever dies before it has said so
-  // says it again.
+  // A restored receiver is noticed when a session sends the next message. An agent that dies before its enqueue returns
+  // enqueues again.
   void sayLast() {
     std::vector<Lane> lanes;
     for (const std::string& from : common_.names) {
@@ -386,8 +386,8 @@ private:
         }
       }
     }
-    // Without a wish, which might keep it from being sent. A full queue has room when something was delivered; one that
-    // stays full for 100 seconds is blocked.
+    // Without wishes, which might prevent sending. A full queue has room after a delivery; one that stays full for 100
+    // seconds is blocked.
     for (auto pause = 100ms; pause < 100s && !lanes.empty(); pause *= 2) {
       keepRunning();
       for (Lane& lane : lanes) {
@@ -416,7 +416,7 @@ private:
 
   void breakClock() {
     const std::string& name = anyOf(processes_);
-    // What was said before is stored before.
+    // Earlier enqueues are stored before the clock changes.
     run(0ms);
     if (!simulation_.running(name)) {
       return;
@@ -445,7 +445,7 @@ private:
     }
   }
 
-  // Whether it was done. What fails here is a disk that has died under its process, or fails for a while.
+  // Whether the use succeeded. A failure means a disk that died with its process, or that fails for a while.
   template <typename Use>
   bool withAgent(const std::string& name, Use use) {
     try {
@@ -473,7 +473,7 @@ private:
         simulation_.process(name).clock().setRate(1);
       }
     }
-    // After a failed attempt a store makes no other one for a while: what is done from here on may not fail.
+    // After a failed attempt a store waits before it tries again: the actions below must not fail.
     run(1s);
     keepRunning();
     for (const std::string& name : common_.names) {
@@ -487,7 +487,7 @@ private:
     sayLast();
   }
 
-  // Whatever still waits, and why that is so.
+  // Reports every message that still waits, and the reason.
   void complain() {
     for (const std::string& name : common_.names) {
       OutboxManager& outbox = agents_.at(name)->outbox();
@@ -519,7 +519,7 @@ private:
     }
   }
 
-  // Whose file went back waits for its owner's decision, and was told why.
+  // An agent with a restored file waits for its owner's decision, after a report that gives the reason.
   [[nodiscard]] bool mayWait(const std::string& agent, const Stats& stats) const {
     return common_.disowned.contains(agent) && stats.inbox == 0;
   }
@@ -532,7 +532,7 @@ private:
     const auto end = simulation_.now() + kHealPhase;
     while (simulation_.now() < end && report_.steps < kStepsMax) {
       run(1s);
-      // A death at the disk that was planned before may come only now.
+      // A planned death at the disk may come only now.
       keepRunning();
       bool idle = true;
       for (const std::string& name : common_.names) {
@@ -544,7 +544,7 @@ private:
         idle = idle && simulation_.running(name);
       }
       if (idle) {
-        // Late copies are still on the way.
+        // Late duplicates are still on the way.
         run(1s + 11 * swarm_.network.delayMax + (common_.disowned.empty() ? 0s : 40s));
         keepRunning();
         return;
@@ -567,7 +567,7 @@ private:
     }
     judge.readDeliveries(hands_);
     for (auto& [name, entry] : ledger_.entries) {
-      // A sender whose file went back sends nothing, and was told so.
+      // A sender with a restored file sends nothing, after a report of that.
       entry.mayStayUndone = entry.undone && (entry.mayStayUndone || common_.disowned.contains(entry.from));
     }
     judge.compare();
@@ -592,13 +592,13 @@ private:
   std::vector<std::string> processes_;
   std::map<std::string, Agent*> agents_;
   std::map<std::string, std::vector<std::string>> processesOf_;
-  // Of the agents whose file there is a copy of: since when.
+  // When each agent's file was copied, if there is a copy.
   std::map<std::string, nanoseconds> copiedAt_;
   struct Lane {
     std::string from;
     std::string to;
     std::string session;
-    /// What was said in it last.
+    /// The last message that was enqueued in it.
     std::string last;
   };
 

@@ -13,9 +13,9 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   std::uint64_t messages = 500;
   bool canary = false;
-  /// Files are put back and lost.
+  /// Files are restored or lost.
   bool accidents = false;
-  /// Prints what the world does.
+  /// Prints the events of the world.
   bool verbose = false;
 };
 
@@ -31,19 +31,19 @@ struct WorldReport {
   std::uint64_t requests = 0;
   std::uint64_t steps = 0;
   std::uint64_t diskFaults = 0;
-  /// Commits in their callers' calls; and of what was queued, all and those that several jobs shared.
+  /// Commits in their callers' calls; queued commits; and those queued ones that several jobs shared.
   std::uint64_t inlineCommits = 0;
   std::uint64_t queuedCommits = 0;
   std::uint64_t sharedCommits = 0;
   Situations seen;
   /// How long the world lived, in its own time.
   double seconds = 0;
-  /// Of everything that took effect, where and in which order: equal for equal seeds.
+  /// A digest of all effects, their places and their order: equal for equal seeds.
   std::uint64_t digest = 0;
 };
 
-/// One world from its birth to its judgement: a phase with faults, then everything heals, then all that can be
-/// delivered must be, and then every store is compared with what the world saw.
+/// Runs one world: a phase with faults, then everything heals, then all messages that can be delivered must be, and
+/// finally every store is compared with the ledger of the world.
 [[nodiscard]] WorldReport runWorld(const WorldOptions& options);
 
 }  // namespace ackbox::simulation

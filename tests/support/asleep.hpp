@@ -8,7 +8,7 @@
 
 namespace ackbox::testing {
 
-/// Whether a thread of this process waits for something.
+/// Whether this thread of the process is asleep.
 inline bool isAsleep(pid_t thread) {
   std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
   std::string line;
@@ -17,7 +17,7 @@ inline bool isAsleep(pid_t thread) {
   return end != std::string::npos && line.size() > end + 2 && line[end + 2] == 'S';
 }
 
-/// Returns when a thread has been seen asleep for a while.
+/// Returns when the thread has been seen asleep for a while.
 inline void untilAsleep(pid_t thread) {
   for (int looks = 0; looks < 50; looks = isAsleep(thread) ? looks + 1 : 0) {
     std::this_thread::yield();

@@ -47,7 +47,7 @@ void DiskHistory::apply(const DiskOperation& operation) {
   }
   const auto named = names_.find(operation.path);
   if (named == names_.end()) {
-    // Deleted while open: nobody can find it again.
+    // The file was deleted while open: no name leads to it any more.
     return;
   }
   Inode& inode = inodes_[named->second];
@@ -64,11 +64,11 @@ void DiskHistory::apply(const DiskOperation& operation) {
   }
 }
 
-// A length is not of the pages that were forgotten: the file system keeps it elsewhere.
+// A file's length is not lost with the forgotten pages: the file system keeps it elsewhere.
 void DiskHistory::forget(Inode& inode, std::uint64_t seed) {
   constexpr std::size_t kPageBytes = 4096;
   const auto random = seededRandom(seed);
-  // The same coin for all changes of a page.
+  // One coin decides for all changes of a page.
   std::map<std::size_t, bool> isWritten;
   for (const Change& change : inode.air) {
     for (const Change& part : split(change, kPageBytes)) {

@@ -10,18 +10,18 @@
 
 namespace ackbox::testing {
 
-/// Which unsynced changes of a disk survive a power cut. What was synced always does.
+/// Which unsynced changes of a disk survive a power cut. Synced changes always survive.
 struct Survival {
   enum class Rule : std::uint8_t {
-    /// Every change: what a killed process leaves.
+    /// Every change: the state after a killed process.
     all,
-    /// None of them; with `names`, new files and deletions all the same.
+    /// No change; with `names`, new files and deletions survive nevertheless.
     none,
     /// All but piece number `piece`.
     allBut,
     /// Only piece number `piece`.
     only,
-    /// Each piece by the throw of a coin, seeded by `seed`; the latest name changes too.
+    /// Each piece, and the latest name changes, by a coin that `seed` seeds.
     some,
   };
   Rule rule = Rule::all;
@@ -34,20 +34,20 @@ struct Survival {
   [[nodiscard]] std::string text() const;
 };
 
-/// One disk at one moment of its record: what is synced, and what is still in the air. The model is that of a
-/// journaling file system: data of a file is safe from its last sync on; unsynced writes and truncates survive or not,
-/// each on its own, torn at sectors, unless a sync failed and forgot them (`MemoryDisk::forgets`); names are created
-/// and deleted in order, and the sync of a file makes its name safe with all name changes before it.
+/// One disk at one moment of its record: the synced data, and the unsynced changes "in the air". The model is a
+/// journaling file system: a file's data is safe from its last sync on; each unsynced write or truncate survives or not
+/// by itself, torn at sectors, unless a sync failed and forgot it (`MemoryDisk::forgets`); names are created and
+/// deleted in order, and the sync of a file makes its name safe with all earlier name changes.
 class DiskHistory {
 public:
   explicit DiskHistory(const DiskFiles& start = {});
 
   void apply(const DiskOperation& operation);
 
-  /// Pieces in the air, by the size of a sector.
+  /// The number of pieces in the air, for a sector size.
   [[nodiscard]] std::size_t pieces(std::size_t sectorBytes) const;
-  /// The ways in which a power cut may end now: all, none, each piece alone lost and alone kept, by whole writes and by
-  /// sectors of 512 and 4,096 bytes, and `coins` seeded subsets of each.
+  /// The possible results of a power cut now: all changes, no change, each piece alone lost and alone kept, by whole
+  /// writes and by sectors of 512 and 4,096 bytes, and `coins` seeded subsets of each.
   [[nodiscard]] std::vector<Survival> survivals(std::size_t coins, std::uint64_t seed) const;
   [[nodiscard]] DiskFiles image(const Survival& survival) const;
 
@@ -61,7 +61,7 @@ private:
   struct Inode {
     std::string synced;
     std::vector<Change> air;
-    // Name changes that its sync makes safe: those up to its creation.
+    // The number of name changes that its sync makes safe: those up to its creation.
     std::size_t created = 0;
   };
   struct NameChange {
@@ -73,15 +73,15 @@ private:
   [[nodiscard]] static std::vector<Change> split(const Change& change, std::size_t sectorBytes);
   static void perform(std::string& bytes, const Change& change);
   void settleNames(std::size_t count);
-  /// What a sync that failed and forgot leaves of a file's changes.
+  /// Applies a sync that failed and forgot a file's changes.
   static void forget(Inode& inode, std::uint64_t seed);
 
   std::vector<Inode> inodes_;
-  // As SQLite sees it now.
+  // The names as SQLite sees them now.
   std::map<std::string, std::size_t> names_;
   std::map<std::string, std::size_t> syncedNames_;
   std::vector<NameChange> nameAir_;
-  // Name changes that have become safe so far.
+  // The number of name changes that are safe so far.
   std::size_t namesSettled_ = 0;
 };
 

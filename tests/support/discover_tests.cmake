@@ -2,7 +2,7 @@
 # semicolon: the pieces then name no case, run nothing and pass. An entry that runs no case fails.
 execute_process(COMMAND ${TEST_EXECUTOR} "${TEST_EXECUTABLE}" --list-test-cases
                 OUTPUT_VARIABLE output WORKING_DIRECTORY "${TEST_WORKING_DIR}" COMMAND_ERROR_IS_FATAL ANY)
-# A list's separator must not stand in its elements; no name has a carriage return.
+# The list separator must not occur in elements; no name contains a carriage return.
 string(REPLACE ";" "\r" output "${output}")
 string(REPLACE "\n" ";" output "${output}")
 

@@ -12,8 +12,8 @@
 
 namespace ackbox::testing {
 
-/// Garbles the headers of leaf pages of a table of SQLite's, with pages of 4 KiB, as a disk may do: of all that hold
-/// `text`, but for the first and the last ones, which an opening reads. The file is closed. At least one.
+/// Garbles the headers of leaf pages of a SQLite table with 4 KiB pages, as a failing disk may do: of all pages that
+/// contain `text`, except the first and last few, which an opening reads. At least one; the file must be closed.
 inline void garblePages(const std::filesystem::path& file, std::string_view text) {
   constexpr std::size_t kPageBytes = 4096;
   constexpr std::size_t kHeaderBytes = 8;

@@ -9,7 +9,7 @@
 
 namespace ackbox::testing {
 
-/// To `url`, alice's frame of this number, in a session of its own.
+/// A request to `url` with alice's frame of this number, in its own session.
 [[nodiscard]] inline SendRequest loneFrame(std::string url, int number) {
   SendRequest request;
   request.url = std::move(url);
@@ -26,7 +26,7 @@ namespace ackbox::testing {
   return request;
 }
 
-/// Sends, and waits for what becomes of it.
+/// Sends the request and waits for its report.
 [[nodiscard]] inline SendReport sendAndWait(Sender& sender, SendRequest request) {
   std::promise<SendReport> promise;
   sender.asyncSend(std::move(request), [&](SendReport report) { promise.set_value(std::move(report)); });

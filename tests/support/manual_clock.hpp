@@ -36,7 +36,7 @@ public:
     return std::make_unique<ManualAlarm>(*this, std::move(slot));
   }
 
-  /// Moves both clocks on.
+  /// Moves both clocks forward.
   void advance(std::chrono::milliseconds by) {
     {
       const std::scoped_lock lock(mutex_);
@@ -45,7 +45,7 @@ public:
     }
     fire();
   }
-  /// Moves the calendar only, in either direction: an operator, or a bad time server.
+  /// Moves the calendar only, in either direction, as an operator or a bad time server does.
   void step(std::chrono::milliseconds by) {
     const std::scoped_lock lock(mutex_);
     wall_ += by;

@@ -35,7 +35,7 @@ DiskRecord::LogWrites DiskRecord::logWrites() const {
 
 /// SQLite's callbacks.
 struct MemoryVfs {
-  /// What SQLite keeps for an open file.
+  /// SQLite's structure for an open file.
   struct Handle {
     sqlite3_file base;
     MemoryDisk* disk;
@@ -44,7 +44,7 @@ struct MemoryVfs {
     bool mapped = false;
     std::uint32_t shmShared = 0;
     std::uint32_t shmExclusive = 0;
-    // Of the node's failures.
+    // The number of the node's failures that this handle knows of.
     std::size_t failuresKnown = 0;
   };
 
@@ -137,7 +137,7 @@ struct MemoryVfs {
     Handle& handle = self(file);
     const std::scoped_lock lock(handle.disk->mutex_);
     int refused = handle.disk->refuse(DiskCall::write, handle.node->path);
-    // A refused write may have come half way.
+    // A refused write may have written its first half.
     auto count = static_cast<std::size_t>(refused == SQLITE_OK ? size : size / 2);
     const auto start = static_cast<std::size_t>(offset);
     std::string& bytes = handle.node->bytes;
@@ -180,7 +180,7 @@ struct MemoryVfs {
     if (!handle.disk->ignoresSyncs) {
       handle.disk->note(DiskCall::sync, node.path);
     }
-    // What was written since is on the disk; the failure is another handle's, and reported all the same.
+    // The later writes are on the disk; the failed sync was another handle's, and is reported nevertheless.
     return std::exchange(handle.failuresKnown, node.failures) == node.failures ? SQLITE_OK : SQLITE_IOERR_FSYNC;
   }
 
@@ -256,7 +256,7 @@ struct MemoryVfs {
     if (!handle.mapped) {
       handle.mapped = true;
       if (node.shmUsers++ == 0) {
-        // What a dead machine left there is nobody's.
+        // Shared memory that a dead machine left is cleared.
         node.shm.clear();
       }
     }
@@ -339,7 +339,7 @@ struct MemoryVfs {
     methods.xCheckReservedLock = &MemoryVfs::checkReserved;
     methods.xFileControl = [](sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; };
     methods.xSectorSize = [](sqlite3_file*) { return 4096; };
-    // As SQLite assumes of every disk: a torn write does not harm its neighbours.
+    // SQLite assumes of every disk that a torn write does not harm its neighbours.
     methods.xDeviceCharacteristics = [](sqlite3_file* file) {
       return self(file).disk->sparesNeighbours ? SQLITE_IOCAP_POWERSAFE_OVERWRITE : 0;
     };
@@ -368,7 +368,7 @@ MemoryDisk::MemoryDisk(DiskFiles files, std::shared_ptr<DiskRecord> record, std:
     node->bytes = std::move(bytes);
     nodes_.emplace(path, std::move(node));
   }
-  // Time, randomness and the loading of extensions are the platform's.
+  // Time, randomness and the loading of extensions come from the platform.
   vfs_ = *sqlite3_vfs_find(nullptr);
   vfs_.pNext = nullptr;
   vfs_.zName = name_.c_str();

@@ -7,9 +7,9 @@
 
 namespace ackbox::testing {
 
-/// A port of loopback that stays this test's own while none of its servers listens. A server that allows the reuse of
-/// addresses may listen on it; a connection meanwhile is refused. A port that is merely free may be given to a server
-/// of another program, which then hears what was meant for this one.
+/// A loopback port that stays reserved for this test while none of its servers listens. A server that allows the reuse
+/// of addresses may listen on it; until then a connection is refused. A merely free port could be given to a server of
+/// another program, which would then receive this test's requests.
 class ReservedPort {
 public:
   ReservedPort() : socket_(context_, boost::asio::ip::tcp::v4()) {
@@ -25,7 +25,7 @@ public:
 
 private:
   boost::asio::io_context context_;
-  // Bound, and never listening.
+  // Bound, but never listening.
   boost::asio::ip::tcp::socket socket_;
   std::uint16_t number_ = 0;
 };

@@ -6,7 +6,7 @@
 
 namespace ackbox::testing {
 
-/// `count` times ACKBOX_TEST_SCALE, which makes a short harness a campaign; at least 1.
+/// `count` times ACKBOX_TEST_SCALE, which turns a short harness into a campaign; at least 1.
 inline std::uint64_t scaled(std::uint64_t count) {
   const char* const scale = std::getenv("ACKBOX_TEST_SCALE");
   const double factor = scale == nullptr ? 1.0 : std::atof(scale);

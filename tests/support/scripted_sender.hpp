@@ -12,7 +12,7 @@
 
 namespace ackbox::testing {
 
-/// A peer in a test's hands: keeps what was sent and answers each request as the script says.
+/// A peer that a test controls: keeps the sent frames, and answers each request as the script says.
 ///
 /// Thread-safety: the accessors may be called from any thread.
 class ScriptedSender final : public Sender {
@@ -34,7 +34,7 @@ public:
     return report;
   }
 
-  /// Answers so for ever.
+  /// Answers every request with `outcome`.
   [[nodiscard]] static std::shared_ptr<ScriptedSender> always(Outcome outcome) {
     return std::make_shared<ScriptedSender>([outcome](const SendRequest& request) { return all(request, outcome); });
   }
@@ -79,7 +79,7 @@ private:
   std::size_t requests_ = 0;
 };
 
-/// Never answers, until the run stops.
+/// Does not answer until the run stops.
 class SilentSender final : public Sender {
 public:
   void asyncSend(SendRequest request, SendHandler handler) override {

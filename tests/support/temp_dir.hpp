@@ -7,7 +7,7 @@
 
 namespace ackbox::testing {
 
-/// A fresh directory, removed with its contents at the end.
+/// A fresh directory, removed with its contents by the destructor.
 class TempDir {
 public:
   TempDir() {

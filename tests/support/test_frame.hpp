@@ -7,7 +7,7 @@
 
 namespace ackbox::testing {
 
-/// A frame to the default peer of which only the session matters.
+/// A frame to the default peer, for tests in which only the session matters.
 [[nodiscard]] inline Frame testFrame(std::string session) {
   Frame frame;
   frame.session = std::move(session);

@@ -127,7 +127,7 @@ TEST_CASE("row 9: answers are in AGENIUM's form") {
   FrameResult again = resultOf(Outcome::ack);
   again.duplicate = true;
   CHECK(encodeAgeniumAnswer(again).body == R"({"ok":true,"duplicate":true})");
-  // Theirs takes 200 alone for success, and the frame is durably here.
+  // AGENIUM's sender accepts only 200 as success, and the frame is stored durably.
   CHECK(encodeAgeniumAnswer(resultOf(Outcome::defer)).status == 200);
   answer = encodeAgeniumAnswer(resultOf(Outcome::nack, "not-now", "later"));
   CHECK(answer.status == 503);

@@ -118,7 +118,7 @@ TEST_CASE(
   for (const char* value : {"-1", "\"7\"", "null", "{}", "1.5"}) {
     CHECK_FALSE(readWith(value, "defer"));
   }
-  // No instant that is reckoned from it leaves the calendar.
+  // The limit keeps every instant that is computed from it within the calendar.
   CHECK(readWith("99999999999999999999", "defer").value_or(milliseconds(0)) <= std::chrono::years(10));
 }
 
@@ -301,7 +301,7 @@ TEST_CASE("A store that cannot write answers for the whole request and asks for 
   CHECK(unavailable(false, "busy").status == 503);
   CHECK(unavailable(true, "full").status == 507);
   CHECK(unavailable(false, "busy").retryAfterSeconds == 1);
-  // Not longer at first: the sender's own pauses grow while the disk stays full.
+  // No longer at first: the sender's own pauses grow while the disk stays full.
   CHECK(unavailable(true, "full").retryAfterSeconds == 1);
   CHECK((read(sent({"a"}), unavailable(false, "busy").body, 503, kMediaTypeProblem, "1").outcome ==
          RequestOutcome::peerUnavailable));
@@ -337,7 +337,7 @@ TEST_CASE(
     std::string body = document(entry("a") + "," + entry("b") + "," + entry("c") + "," + entry("d"));
     return body.insert(body.size() - 1, R"(,"sessions":)" + list);
   };
-  // What cannot be read costs no result, and says nothing.
+  // An unreadable list costs no result and reports no session.
   for (const char* list :
        {"null", "7", "{}", "[]", "[7]", R"([{"id":"s"}])", R"([{"id":"s","accepted":5}])",
         R"([{"id":"s","accepted":"-1"}])", R"([{"id":"s","accepted":"9223372036854775808"}])",
@@ -348,7 +348,7 @@ TEST_CASE(
     CHECK(poor.outcome == RequestOutcome::answered);
     CHECK(poor.sessions.empty());
   }
-  // Of two words on a session the first counts; one with this store's name is on it.
+  // The first of two reports on a session counts, and this one names this store.
   const SendReport twice =
       read(request,
            withSessions(R"([{"id":"s","origin":"here","accepted":"4","acceptedid":"b"},{"id":"s","accepted":"9"}])"));

@@ -1,5 +1,5 @@
-// Goal: what an endpoint says of its refusal reaches the person who has to mend it, and nothing of it harms a terminal,
-// a log or a file. Method: bodies as frameworks write them, and as somebody who means harm would.
+// Goal: an endpoint's explanation of its refusal reaches the operator, and cannot harm a terminal, a log or a file.
+// Method: bodies as frameworks write them, and hostile ones.
 
 #include "protocol/answer_text.hpp"
 
@@ -16,7 +16,7 @@ TEST_CASE("P13: of an answer's JSON the text that people look for is shown, else
   CHECK(textOfAnswer(kJson, R"({"detail":"no such order","title":"Refused"})") == "no such order");
   CHECK(textOfAnswer("application/problem+json", R"({"title":"Refused","status":422})") == "Refused");
   CHECK(textOfAnswer(kJson, R"({"error":{"code":7},"message":"seven"})") == "seven");
-  // As FastAPI says it.
+  // A body of FastAPI.
   CHECK(textOfAnswer(kJson, R"({"detail":[{"loc":["body","id"],"msg":"field required"}]})") ==
         R"({"detail":[{"loc":["body","id"],"msg":"field required"}]})");
   CHECK(textOfAnswer(kJson, "{\"detail\":") == "{\"detail\":");

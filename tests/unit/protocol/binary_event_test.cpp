@@ -1,6 +1,6 @@
-// Goal: an event in CloudEvents' binary mode is the same frame as in the structured one, and what no signature covers
-// is not believed where it could be used against its sender. Method: headers and bodies as they stand on the wire, each
-// changed in one place; examples of the HTTP binding 1.0.2.
+// Goal: an event in CloudEvents' binary mode is the same frame as in the structured one, and unsigned parts are not
+// trusted where they could be used against its sender. Method: headers and bodies as they are on the wire, each changed
+// in one place; examples of the HTTP binding 1.0.2.
 
 #include <doctest/doctest.h>
 
@@ -90,7 +90,7 @@ TEST_CASE("Binary mode: values are unquoted, then percent-decoded once, and must
   CHECK(decoded(R"("a \"b\" \\ c")") == R"(a "b" \ c)");
   CHECK(decoded(R"("Euro%20x")") == "Euro x");
   CHECK(decoded(R"("he said \"no\"")") == R"(he said "no")");
-  // From senders that encode nothing.
+  // From senders that do not encode.
   CHECK(decoded("100%") == "100%");
   CHECK(decoded("100%zz%4") == "100%zz%4");
   CHECK(decoded("100%z4") == "100%z4");

@@ -1,5 +1,5 @@
-// Goal: an answer says what time it is in HTTP's one form, and that form alone is read. Method: the examples of RFC
-// 9110, the edges of the calendar, and texts that are nearly right.
+// Goal: an answer states its time in HTTP's one form, and only that form is read. Method: the examples of RFC 9110, the
+// edges of the calendar, and texts that are nearly right.
 
 #include "protocol/http_date.hpp"
 
@@ -61,7 +61,7 @@ TEST_CASE("A Retry-After is read in seconds and as a date, up to the most that i
   CHECK(parseRetryAfter("Sun, 06 Nov 1994 08:50:37 GMT", now + milliseconds(999), most) == milliseconds(59'001));
   CHECK(parseRetryAfter("Fri, 31 Dec 9999 23:59:59 GMT", now, most) == most);
   CHECK(parseRetryAfter("Sun, 06 Nov 1994 09:49:38 GMT", now, most) == most);
-  // It is over, or how long it is off is not known.
+  // The date is in the past, or the current time is not known.
   CHECK_FALSE(parseRetryAfter("Sun, 06 Nov 1994 08:49:37 GMT", now, most));
   CHECK_FALSE(parseRetryAfter("Sun, 06 Nov 1994 08:49:36 GMT", now, most));
   CHECK_FALSE(parseRetryAfter("Sun, 06 Nov 1994 08:50:37 GMT", std::nullopt, most));

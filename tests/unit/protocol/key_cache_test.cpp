@@ -1,5 +1,5 @@
-// Goal: P11: a key that was taken away is none soon after, whatever way it was taken away, and who can tell is told.
-// Method: a file of keys, changed in each way that an operator or an accident changes it; a clock moved by hand to each
+// Goal: P11: a removed key is refused soon after, in whatever way it was removed, and the application gets a report.
+// Method: a file of keys, changed in each way that an operator or an accident changes it; a manual clock, moved to each
 // side of the bound.
 
 #include "protocol/key_cache.hpp"
@@ -35,7 +35,7 @@ std::string keyOf(char fill) {
   return "whsec_" + encodeBase64(std::vector<std::uint8_t>(32, static_cast<std::uint8_t>(fill)));
 }
 
-/// A file of keys, and what reads it.
+/// A file of keys and its reader.
 struct Stage {
   explicit Stage(const std::string& text, milliseconds grace = kGrace) {
     write(text);
@@ -65,9 +65,9 @@ struct Stage {
 struct Change {
   const char* what;
   std::function<void(const Stage&)> apply;
-  /// After which the key that leaked is believed no more; before, it is.
+  /// The time after which the leaked key is refused; until then it is accepted.
   milliseconds bound;
-  /// Of whom it may concern.
+  /// A part of the report to the application.
   const char* told;
 };
 
@@ -101,7 +101,7 @@ const std::vector<Change>& changes() {
       {"permissions lost",
        [](const Stage& stage) {
          if (::geteuid() == 0) {
-           // Nobody may keep root out: a name that leads nowhere is as unreadable.
+           // Permissions do not stop root; a dangling link is as unreadable.
            std::filesystem::remove(stage.file);
            std::filesystem::create_symlink(stage.dir.file("nowhere"), stage.file);
          } else {
@@ -120,7 +120,7 @@ TEST_CASE("P11: a key that is taken away ends within its bound, whatever way it 
     CHECK(stage.verifies('a'));
     change.apply(stage);
     if (change.bound > seconds(1)) {
-      // Used now and then, as by a peer.
+      // Used now and then, as a peer would do.
       for (milliseconds left = change.bound - milliseconds(1); left > milliseconds(0); left -= minutes(2)) {
         stage.clock->advance(std::min<milliseconds>(left, minutes(2)));
         CHECK(stage.verifies('a'));

@@ -1,5 +1,5 @@
-// Goal: a request of another version is refused before anything of it is read, in words that name ours; a trace context
-// is taken only in the form that W3C allows.
+// Goal: a request of another version is refused before any part of it is read, and the refusal names the supported
+// version; a trace context is accepted only in the form that W3C allows.
 // Method: tables of header values.
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ TEST_CASE("A version is missing, ours, or ours with a minor number; all else is 
     CAPTURE(refused);
     const auto problem = versionProblem(refused);
     REQUIRE(problem);
-    // Neither of those by which a sender gives its messages up: they are held until somebody looks.
+    // Not a status on which a sender gives up its messages: they are held until an operator acts.
     CHECK(problem->status == 415);
     CHECK(problem->contentType == kMediaTypeProblem);
     const auto body = nlohmann::json::parse(problem->body);

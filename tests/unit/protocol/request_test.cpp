@@ -1,5 +1,5 @@
-// Goal: an inbound request is taken apart without trust: whole bodies are refused by status, single frames by their
-// own term result, and a good frame's data comes out as the very bytes sent.
+// Goal: an inbound request is parsed without trust: whole bodies are refused by status, single frames by their own term
+// result, and a good frame's data keeps the very bytes sent.
 // Method: bodies are built as text around one good event, changed in one place each.
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ int problemStatus(std::string body, std::string_view contentType = kMediaTypeFra
   return decoded.problem ? decoded.problem->status : 0;
 }
 
-/// The refusal's code of a single event with these members; empty when it is taken.
+/// The refusal's code for a single event with these members; empty if it is accepted.
 std::string refusalOf(const std::string& members) {
   const DecodedRequest decoded = decode("{" + members + "}");
   REQUIRE_FALSE(decoded.problem);

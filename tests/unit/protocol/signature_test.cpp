@@ -1,6 +1,6 @@
-// Goal: what was signed verifies, in both versions and through a rotation of keys; nothing else does, and a request
-// never passes for an answer. Method: golden signatures made by another implementation, a table of tampered messages,
-// keys that are malformed. Compatibility-sensitive: proto/vectors/signatures.json.
+// Goal: signed messages verify, in both versions and through a rotation of keys; nothing else does, and a request never
+// passes for an answer. Method: golden signatures from another implementation, a table of tampered messages, malformed
+// keys. Compatibility-sensitive: proto/vectors/signatures.json.
 
 #include "protocol/signature.hpp"
 
@@ -52,7 +52,7 @@ WallTime at(std::int64_t seconds, int milliseconds = 0) {
 
 constexpr std::int64_t kThen = 1'674'087'231;
 
-/// A signed message, and what the reader knows.
+/// A signed message, and the reader's knowledge.
 struct Message {
   SignatureHeaders headers;
   std::string body;
@@ -95,7 +95,7 @@ TEST_CASE("Golden: both versions of a signature, of a request and of an answer, 
     const KeyRing signer = ringOf({golden("whsk")});
     CHECK(signer.sign(shared.headers.id, shared.body, at(kThen)).signature == asymmetric.headers.signature);
     CHECK(verify(ringOf({golden("whpk")}), asymmetric) == SignatureVerdict::valid);
-    // Our own private key says nothing of a peer.
+    // A private key of one's own proves nothing about a peer.
     CHECK(verify(signer, asymmetric) == SignatureVerdict::mismatch);
   }
 }
@@ -261,7 +261,7 @@ TEST_CASE("base64 is read in one spelling only") {
 
 namespace {
 
-/// A key that counts how often something is computed with it over the body.
+/// A key that counts its computations over the body.
 class CountingKey final : public SigningKey {
 public:
   CountingKey(std::shared_ptr<const SigningKey> key, std::size_t& computations)
@@ -324,7 +324,7 @@ TEST_CASE("hostile: as many signatures as are read, all wrong: the body is gone 
     CHECK(verify(ring, message) == attack.expected);
     CHECK(computations == attack.computations);
   }
-  // The right one is found wherever it stands, by the key that it is of.
+  // The right signature is found at any position, by its own key.
   const SignatureHeaders right = ringOf({sharedKey('p')}).sign(message.headers.id, message.body, at(kThen));
   computations = 0;
   message.headers.signature = listOf(15, wrong) + " " + right.signature;

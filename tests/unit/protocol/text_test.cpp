@@ -1,4 +1,4 @@
-// Goal: the small rules of the wire hold at their edges: times, counters, media types, and what a frame may say.
+// Goal: the small rules of the wire hold at their edges: times, counters, media types, and the texts of a frame.
 // Method: tables of accepted and refused texts.
 
 #include <doctest/doctest.h>

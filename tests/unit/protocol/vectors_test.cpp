@@ -1,7 +1,7 @@
-// Goal: the bytes of version 1 never change, and damage to them is never taken for something else.
-// Method: the golden files in proto/vectors are written again and read back, with the signatures that another
-// implementation made of them, then cut at every byte and flipped at every bit. Compatibility-sensitive: a change that
-// needs these files changed is a new version of the protocol.
+// Goal: the bytes of version 1 never change, and damaged bytes are never taken for something else. Method: the golden
+// files in proto/vectors are written again and read back, with signatures of them from another implementation, then cut
+// at every byte and flipped at every bit. Compatibility-sensitive: a change that needs these files changed is a new
+// version of the protocol.
 
 #include <doctest/doctest.h>
 
@@ -114,7 +114,7 @@ const nlohmann::json& messages() {
   return all;
 }
 
-/// The message with this body, as it stands on the wire.
+/// The message with this body, as received.
 InboundRequest receivedAs(const std::string& body) {
   for (const nlohmann::json& message : messages()) {
     if (message.at("body") == body && message.at("message") == "request") {

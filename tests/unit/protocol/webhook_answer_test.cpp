@@ -1,5 +1,5 @@
-// Goal: the answers of receivers that know nothing of ACK documents are read by their status alone, each as the table
-// in proto/README.md says. Method: every status from 200 to 599.
+// Goal: the answers of receivers without ACK documents are read by their status alone, as the table in proto/README.md
+// says. Method: every status from 200 to 599.
 
 #include <doctest/doctest.h>
 
@@ -58,7 +58,7 @@ TEST_CASE("P8: a webhook's other statuses hold, disable or pause the peer, or ar
 TEST_CASE(
     "P3: a webhook's 5xx that names no outage is charged to the frame, and no status but 413 and 422 gives it up") {
   const std::set<int> outages{502, 503, 504, 507};
-  // What is no status is a 5xx, by RFC 9110, 15.
+  // A number that is no status counts as a 5xx (RFC 9110, 15).
   std::vector<int> statuses{1, 99, 600, 999};
   for (int status = 500; status < 600; ++status) {
     statuses.push_back(status);

@@ -1,5 +1,5 @@
-// Goal: connections are shared out so that peers that answer never wait for those that do not, and none waits for ever.
-// Method: the budget on an executor that the test turns by hand, and a clock that stands still; places that hold what
+// Goal: connections are shared so that answering peers never wait for silent ones, and no peer waits for ever. Method:
+// the budget on an executor that the test runs, with a clock that stands still; places that keep the connections that
 // they are granted.
 
 #include "transport/connection_budget.hpp"
@@ -137,7 +137,7 @@ TEST_CASE("P11: of many mute places all are heard in turn, and a place that answ
     REQUIRE(++seconds < 60);
     world.advance(1s);
   }
-  // Three at a time, a second each, before anybody's second turn.
+  // Three at a time, one second each, before any place's second turn.
   CHECK(seconds <= 34);
   world.answer("live");
   for (int turn = 0; turn < 20; ++turn) {
@@ -205,7 +205,7 @@ TEST_CASE("P11: a place that has not answered gets one grant of eight, however m
     }
     CHECK(world.held.count("live") >= 1);
   }
-  // All that such places may have is taken: what one more waits for is not the live ones' to pay.
+  // All connections for such places are taken: one more waits, and costs the live places nothing.
   world.ask("new 4");
   for (int round = 0; round < 20; ++round) {
     world.ask("live");
@@ -245,7 +245,7 @@ TEST_CASE("P11: places that nobody uses any more are forgotten, the oldest first
   CHECK(world.budget->placesKnown() <= 1'100);
   world.giveBack("waits");
   CHECK(world.held.count("waits") == 1);
-  // Known to be live: it has what is left.
+  // The place is known to be live, so it gets the rest.
   world.ask("peer#4999");
   world.ask("peer#4999");
   CHECK(world.held.count("peer#4999") == 2);

@@ -1,6 +1,6 @@
-// Goal: every way in which a POST can end is told apart, once, and within its time.
-// Method: the client talks over loopback to a scripted peer that speaks, stammers, breaks off or keeps silent; each
-// test reads as the conversation on the wire.
+// Goal: every way in which a POST can end is distinguished, reported once, and within its time. Method: the client
+// talks over loopback to a scripted peer that speaks, stammers, breaks off or keeps silent; each test reads as the
+// conversation on the wire.
 
 #include "transport/http_client.hpp"
 
@@ -27,7 +27,7 @@ using testing::RawConnection;
 using testing::RawServer;
 
 constexpr std::chrono::milliseconds kPatience(10'000);
-// Short enough not to hold up the tests, for those in which it is meant to run out.
+// Short enough not to delay the tests in which it is meant to expire.
 constexpr std::chrono::milliseconds kShort(100);
 
 std::string answer(const std::string& body, const std::string& headers = {}) {
@@ -35,7 +35,7 @@ std::string answer(const std::string& body, const std::string& headers = {}) {
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
-// A script that reads one request and says `bytes`.
+// A script that reads one request and sends `bytes`.
 RawServer::Script saying(std::string bytes) {
   return [bytes = std::move(bytes)](RawConnection& connection) {
     connection.receiveMessage();
@@ -43,7 +43,7 @@ RawServer::Script saying(std::string bytes) {
   };
 }
 
-// A connection that takes whatever it is given, counts the pieces of work that this is, and never answers.
+// A connection that accepts all bytes, counts its operations, and never answers.
 class CountingStream final : public Stream {
 public:
   explicit CountingStream(boost::asio::any_io_executor executor) : executor_(std::move(executor)) {}
@@ -104,7 +104,7 @@ struct Client {
     post.body = body;
     post.timeout = timeout;
     auto promise = std::make_shared<std::promise<HttpAnswer>>();
-    // A second call would throw out of the promise and end the test.
+    // A second call would throw from the promise and end the test.
     client->asyncPost(std::move(post), [promise](HttpAnswer given) { promise->set_value(std::move(given)); });
     return promise->get_future();
   }
@@ -145,7 +145,7 @@ TEST_CASE("A name is resolved") {
 
 TEST_CASE("P8: a name that cannot be resolved is the peer's absence, and the error says what was looked for") {
   Client client;
-  // No label of a name is so long, so that no name server is asked.
+  // A label of this length is invalid, so no name server is asked.
   const std::string name(64, 'a');
   const HttpAnswer got = client.post("http://" + name + "/");
   CHECK(got.end == HttpEnd::unavailable);
@@ -219,7 +219,7 @@ TEST_CASE("A kept connection that the peer closes while the request is on its wa
   RawServer peer({[](RawConnection& connection) {
                     connection.receiveMessage();
                     connection.send(answer("1"));
-                    // The close crosses the next request, as near as a test can hold the race still.
+                    // The close crosses the next request, as closely as a test can reproduce the race.
                     connection.receiveMessage();
                     connection.close();
                   },
@@ -261,7 +261,7 @@ TEST_CASE("P8: an answer that never comes, and one that never ends, are cut by t
         std::this_thread::yield();
       }
     } catch (const std::exception&) {
-      // The client hung up.
+      // The client closed the connection.
     }
   };
   RawServer peer({[](RawConnection& connection) { connection.receiveAll(); }, drip});
@@ -290,7 +290,7 @@ TEST_CASE("P11: an oversized answer is cut, whether it is announced, chunked, en
     CAPTURE(round);
     const HttpAnswer got = client.post(peer.url());
     CHECK(got.end == HttpEnd::unavailable);
-    // Of one nothing but headers has come.
+    // In one round only headers have come.
     CHECK(got.isAtPeer == (round != 3));
     CHECK(got.body.empty());
   }
@@ -346,7 +346,7 @@ TEST_CASE("hostile: interim answers without end: sixteen are passed over, at one
 }
 
 TEST_CASE("hostile: a status below 100, which is neither an answer nor announces one: no answer, at once") {
-  // Its body is everything up to the end, which comes without a close.
+  // Its body extends to the end of the stream, which comes without a close.
   const auto finishing = [](RawConnection& connection) {
     connection.receiveMessage();
     connection.send("HTTP/1.1 099 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Le");

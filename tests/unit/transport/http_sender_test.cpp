@@ -1,6 +1,6 @@
-// Goal: frames go out as the protocol describes, and every end of a request becomes the report that the outbox acts on.
-// Method: an `HttpSender` on loopback, against a scripted peer where the bytes matter, and against our own server with
-// the real protocol on both sides.
+// Goal: frames are sent as the protocol describes, and every end of a request becomes the report that the outbox acts
+// on. Method: an `HttpSender` on loopback, against a scripted peer where the bytes matter, and against this project's
+// server with the real protocol on both sides.
 
 #include "ackbox/http_sender.hpp"
 
@@ -54,12 +54,12 @@ SendRequest requestTo(const std::string& url, std::size_t frames) {
 
 std::future<SendReport> begin(HttpSender& sender, SendRequest request) {
   auto promise = std::make_shared<std::promise<SendReport>>();
-  // A second call would throw out of the promise and end the test.
+  // A second call would throw from the promise and end the test.
   sender.asyncSend(std::move(request), [promise](SendReport report) { promise->set_value(std::move(report)); });
   return promise->get_future();
 }
 
-/// Acknowledges every frame, through the real protocol, and keeps what it was told.
+/// Acknowledges every frame, through the real protocol, and keeps the received data.
 class Receiver {
 public:
   Receiver() {
@@ -107,7 +107,7 @@ private:
   std::vector<std::string> deliveries_;
 
 public:
-  // After what its handler uses.
+  // Declared after the members that its handler uses.
   testing::IoThread io;
   std::shared_ptr<transport::HttpServer> server;
 };
@@ -250,7 +250,7 @@ TEST_CASE("Stopping cancels what is under way exactly once; a new start, on anot
 
 TEST_CASE("A handler may send again and may stop the sender") {
   Receiver receiver;
-  // An answer that has come before the stop is told, so none comes.
+  // An answer that comes before the stop is reported, so this peer sends none.
   RawServer silent({[](RawConnection& connection) { connection.receiveAll(); }});
   testing::IoThread io;
   HttpSender sender;
@@ -292,7 +292,7 @@ std::string headerIn(const std::string& message, const std::string& name) {
 
 constexpr WallTime kNow{std::chrono::milliseconds(1'700'000'000'000)};
 
-/// What a peer answers to a request of one frame, and how it signs it.
+/// A peer's answer to a request of one frame, and its signature.
 struct SignedAnswer {
   int status = 200;
   std::string contentType = "application/json";
@@ -310,7 +310,7 @@ struct SignedAnswer {
   }
 };
 
-/// Sends `frames` frames, signed, to a peer that answers `bytes`; the request as it was received goes to `seen`.
+/// Sends `frames` frames, signed, to a peer that answers `bytes`; the received request goes to `seen`.
 SendReport exchange(const std::string& bytes, std::size_t frames = 1, std::string* seen = nullptr) {
   RawServer peer({[&](RawConnection& connection) {
     const std::string request = connection.receiveMessage();
@@ -376,7 +376,7 @@ TEST_CASE("P11: a request is signed with the peer's key over the bytes that trav
   CHECK(seen.find("whsec_") == std::string::npos);
 }
 
-/// The same to a peer of this profile. Time stands still but for `passing`, and the request has an hour.
+/// Does the same with a peer of this profile. The clock moves by `passing` only, and the request has an hour.
 SendReport exchangeAs(PeerProfile profile, const RawServer::Script& script, std::chrono::milliseconds passing) {
   RawServer peer({script});
   testing::IoThread io;
@@ -391,13 +391,13 @@ SendReport exchangeAs(PeerProfile profile, const RawServer::Script& script, std:
   SendRequest request = requestTo(peer.url(), 1);
   request.timeout = std::chrono::hours(1);
   std::future<SendReport> report = begin(sender, std::move(request));
-  // Less than a scripted peer has patience for.
+  // Shorter than a scripted peer waits.
   constexpr int kTurnsMost = 5'000;
   for (int turn = 0; turn < kTurnsMost && report.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready;
        ++turn) {
     clock->advance(passing);
   }
-  // A stop would end it, too.
+  // Checked before the stop, which would also end it.
   CHECK((report.wait_for(std::chrono::seconds(0)) == std::future_status::ready));
   sender.stop();
   return report.get();
@@ -535,7 +535,7 @@ TEST_CASE("hostile: a refusal for good that is not signed: costs a frame an atte
     CHECK(report.results[0].outcome == Outcome::nack);
     CHECK(report.results[0].code == "unverified-refusal");
   }
-  // Smaller requests do no harm whoever asks for them.
+  // A forged demand for smaller requests does no harm.
   CHECK(exchange(forged.bytes(), 2).outcome == RequestOutcome::requestRejected);
   forged.status = 401;
   CHECK(exchange(forged.bytes()).outcome == RequestOutcome::peerRefused);
@@ -571,7 +571,7 @@ TEST_CASE(
     const bool isBelieved = first.outcome == RequestOutcome::answered && first.results.at(0).outcome == Outcome::ack;
     // A webhook's answer is not signed at all.
     CHECK(isBelieved == (profile == PeerProfile::webhook));
-    // The peer takes one connection only: what was sent to it would be lost, and not merely held back.
+    // The peer accepts one connection only: a second request would be lost, not merely held back.
     const SendReport second = begin(sender, requestTo(peer.url(), 1)).get();
     CHECK(second.outcome == RequestOutcome::peerUnavailable);
     CHECK(second.error.find("any more; add whs") != std::string::npos);
@@ -630,7 +630,7 @@ TEST_CASE("P11: secrets that are none, or could verify no answer, and plain HTTP
     bob.url = url;
     CHECK(refusal(bob).starts_with("peers['bob'].url: "));
   }
-  // Its messages go by another sender.
+  // Another sender sends its messages.
   bob.url = "";
   CHECK(refusal(bob).empty());
 
@@ -663,7 +663,7 @@ TEST_CASE("Two peers that lead to one receiver are refused by name, and several 
   for (const char* url : {"http://localhost/other", "http://localhost:81/", "https://localhost:80/", ""}) {
     CHECK(refusal(bob, {.name = "robert", .url = url, .agent = "urn:agent:bob"}).empty());
   }
-  // No receiver of webhooks knows a number.
+  // Receivers of webhooks ignore the numbers.
   CHECK(refusal({.name = "quick", .url = bob.url, .profile = PeerProfile::webhook},
                 {.name = "patient", .url = bob.url, .profile = PeerProfile::webhook})
             .empty());

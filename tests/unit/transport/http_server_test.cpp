@@ -1,6 +1,6 @@
-// Goal: the server hands on exactly the requests that are whole, within the limits and for its inbox; it answers or
-// cuts everything else, and ends without losing an answer. Method: raw connections speak to it over loopback, byte for
-// byte; the handler is a function in the test's hands.
+// Goal: the server passes on exactly the requests that are whole, within the limits and for its inbox; it answers or
+// cuts all others, and ends without losing an answer. Method: raw connections over loopback, byte for byte; the handler
+// is a function that the test controls.
 
 #include "transport/http_server.hpp"
 
@@ -38,7 +38,7 @@ namespace {
 
 using testing::RawConnection;
 
-// Short enough not to hold up the tests, for those in which it is meant to run out.
+// Short enough not to delay the tests in which it is meant to expire.
 constexpr std::chrono::milliseconds kShort(100);
 constexpr std::size_t kBodyBytesMax = 1000;
 
@@ -95,7 +95,7 @@ struct Server {
                                             RequestSink{.handle = std::move(handle), .bodyBytesMax = kBodyBytesMax})) {
     server->start();
   }
-  /// A server whose requests are put into `held`.
+  /// A server that puts its requests into `held`.
   Server(InboundServerOptions options, Held& held)
       : Server(std::move(options), [&held](InboundRequest request, RequestSink::Respond respond) {
           held.add(std::move(request), std::move(respond));
@@ -336,7 +336,7 @@ TEST_CASE("P11: a request's time goes on behind a header that came in pieces") {
   InboundServerOptions options;
   options.requestTimeout = kShort;
   Server server(options);
-  // Several, as the server may read both pieces at once.
+  // Several connections, as the server may read both pieces at once.
   std::vector<RawConnection> peers;
   for (int number = 0; number < 20; ++number) {
     peers.push_back(server.connect());
@@ -400,7 +400,7 @@ TEST_CASE("A handler that throws costs its own connection, not the server") {
   bool isFirst = true;
   Server server({}, [&](InboundRequest request, RequestSink::Respond respond) {
     if (std::exchange(isFirst, false)) {
-      // Not even a std::exception.
+      // Deliberately not a std::exception.
       throw "a handler's mistake";
     }
     respond(echo(request));
@@ -505,7 +505,7 @@ TEST_CASE("A request that has only begun when the server is stopped is still ans
   Server server({}, held);
   RawConnection peer = server.connect();
   peer.send("POST /inbox HTTP/1.1\r\nHost: here\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n");
-  // The interim answer tells that the server is in the middle of the request.
+  // The interim answer shows that the server is in the middle of the request.
   peer.receiveMessage();
   server.server->stop();
   peer.send("1");
@@ -573,7 +573,7 @@ TEST_CASE("A socket file whose listener accepts nobody any more is taken: the st
   const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   REQUIRE(::bind(listener, plain, sizeof address) == 0);
   REQUIRE(::listen(listener, 0) == 0);
-  // Until its queue is full.
+  // Connects until its queue is full.
   std::vector<int> waiting;
   do {
     waiting.push_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -584,7 +584,7 @@ TEST_CASE("A socket file whose listener accepts nobody any more is taken: the st
     ::close(one);
   }
   ::close(listener);
-  // Left behind by a process that was killed, it is replaced.
+  // A socket file that a killed process left behind is replaced.
   CHECK_NOTHROW(Server({.address = "unix:" + path}));
 }
 

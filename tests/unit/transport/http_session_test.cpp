@@ -1,7 +1,6 @@
-// Goal: a connection ends by nothing but its own doing, gives way exactly while nobody knows whom it is from, and keeps
-// its times by the clock it is given. Method: a session on a stream in the test's hands, which says what is read, takes
-// as much of what is written as the test allows, and throws where it is told to; an executor that the test runs, and a
-// clock by hand.
+// Goal: a connection ends only by its own doing, gives way exactly until its peer is known, and keeps its times by the
+// given clock. Method: a session on a stream that the test controls: it supplies the bytes that are read, takes as many
+// written bytes as the test allows, and throws on demand; an executor that the test runs, and a manual clock.
 
 #include "transport/http_session.hpp"
 
@@ -46,7 +45,7 @@ public:
     tellInput();
   }
 
-  /// What the peer says next.
+  /// The peer sends these bytes.
   void say(std::string_view bytes) {
     REQUIRE(reading_);
     const std::size_t size = asio::buffer_copy(space_, asio::buffer(bytes));
@@ -55,7 +54,7 @@ public:
     context_.restart();
     context_.poll();
   }
-  /// The peer takes some of what is being written.
+  /// The peer takes some of the bytes that are being written.
   void take(std::size_t bytes) {
     REQUIRE(writing_);
     complete(writing_, {}, bytes);
@@ -69,7 +68,7 @@ public:
     context_.restart();
     context_.poll();
   }
-  /// Something has come, or the end, which is not read yet.
+  /// Bytes have come, or the end, which is not read yet.
   void bring() {
     tellInput();
     context_.restart();
@@ -80,7 +79,7 @@ public:
 
   bool throwsWhenRead = false;
   bool isEnded = false;
-  /// Else writes wait for `take`.
+  /// If false, writes wait for `take`.
   bool takesAll = true;
   bool isClosed = false;
   std::string written;
@@ -152,7 +151,7 @@ struct Stage {
   }
   ~Stage() {
     answer = nullptr;
-    // What waits for the stream keeps it, and the session.
+    // Operations that wait keep the stream and the session alive.
     stream->close();
     run();
   }
@@ -204,7 +203,7 @@ struct Stage {
   int overdrawn = 0;
 };
 
-/// A session whose requests get answers that go on.
+/// A session that answers requests with answers that go on.
 struct StreamStage : Stage {
   StreamStage() {
     options->sink.admit = [this](const RequestHead&) {
@@ -290,7 +289,7 @@ TEST_CASE("P11: a connection gives way until a request has proved whom it is fro
   stage.begin();
   CHECK(stage.session->isIdler());
   stage.stream->say(request());
-  // Somebody is at work for it, and it may prove itself.
+  // Its handler is at work, and it may prove an identity.
   CHECK_FALSE(stage.session->isIdler());
   stage.session->evict();
   stage.run();
@@ -590,7 +589,7 @@ TEST_CASE("P11: what a client sends while its answer goes on is thrown away up t
   CHECK(stage.hasClosed());
 }
 
-/// A session whose requests wait for long, and are told when their client has gone.
+/// A session with requests that wait for long, and that get notice when their client has gone.
 struct WaitStage : Stage {
   WaitStage() {
     options->sink.admit = [this](const RequestHead&) {
@@ -645,7 +644,7 @@ TEST_CASE("A request that waits is answered, and its connection goes on; one tha
   stage.wait(seconds(20));
   stage.respond(true);
   CHECK(stage.stream->written.starts_with("HTTP/1.1 200 "));
-  // Its end is noticed in its turn, and there is nobody to be told.
+  // Its end is noticed as usual, and no watcher is called.
   stage.ask();
   stage.wait(seconds(30));
   CHECK(stage.stream->written.starts_with("HTTP/1.1 503 "));

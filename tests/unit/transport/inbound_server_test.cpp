@@ -1,6 +1,6 @@
-// Goal: the server and the handler behind it end in any order that their contracts allow, at any moment, and no number
-// of requests that nobody waits for any more fills the memory. Method: the public facade over real connections; a
-// handler in the test's hands holds the store's thread where the test wants it. Meant to run under sanitizers.
+// Goal: the server and its handler end in any order that their contracts allow, at any moment, and abandoned requests
+// never fill the memory, whatever their number. Method: the public facade over real connections; a handler that the
+// test controls holds the store's thread where the test needs it. Meant to run under sanitizers.
 
 #include "ackbox/inbound_server.hpp"
 
@@ -98,7 +98,7 @@ TEST_CASE("A request whose end comes only after the server has gone is answered 
       "POST /inbox HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/cloudevents+json\r\nwebhook-id: a\r\n"
       "Expect: 100-continue\r\nContent-Length: " +
       std::to_string(body.size()) + "\r\n\r\n");
-  // The interim answer tells that the server is in the middle of the request.
+  // The interim answer shows that the server is in the middle of the request.
   peer.receiveMessage();
   server.reset();
   peer.send(body);
@@ -106,7 +106,7 @@ TEST_CASE("A request whose end comes only after the server has gone is answered 
   CHECK(manager.getStats().received == 0);
 }
 
-/// The machine's, until it is broken.
+/// The machine's clock, until it is broken.
 struct BreakingClock final : Clock {
   [[nodiscard]] SteadyTime steadyNow() const override {
     if (isBroken) {
@@ -134,7 +134,7 @@ TEST_CASE("P10 P11: what a request makes throw is answered with 500 and reported
     const std::scoped_lock lock(mutex);
     reported.push_back(event.sentence);
   });
-  // Nobody can prove to be its one peer, and refusals are counted by the second.
+  // No client can prove to be the only peer, and refusals are counted with the time in seconds.
   InboundOptions inbound;
   inbound.peers = {{.agents = {"urn:agent:alice"}, .byCertificate = true}};
   InboundHandler handler(
@@ -153,7 +153,7 @@ TEST_CASE("P10 P11: what a request makes throw is answered with 500 and reported
     clock->isBroken = false;
   }
   CHECK(statusOf(other) == "401");
-  // It is reported behind its answer, and before the next request is read.
+  // The report comes after the answer, and before the next request is read.
   const std::scoped_lock lock(mutex);
   REQUIRE(reported.size() == 1);
   CHECK(reported[0].find("the clock is broken") != std::string::npos);
@@ -215,7 +215,7 @@ TEST_CASE(
   CHECK(answers[1].find("not handled in time") != std::string::npos);
   CHECK(answers[2].find("Too many requests") != std::string::npos);
   mayEnd.count_down();
-  // The three of them were let go of, so there is room again.
+  // The three requests have ended, so there is room again.
   std::string last;
   while (!last.starts_with("HTTP/1.1 200 ")) {
     RawConnection peer(server.port());
@@ -246,7 +246,7 @@ TEST_CASE("Servers that end under load, on threads of others and of their own, l
     } else {
       server.emplace(handler, options);
     }
-    // As many as there are places. The fourth peer, whichever it is, waits outside, or gets the place of one that is
+    // As many as there are places. The fourth peer, whichever it is, waits outside, or gets the place of a connection
     // between two requests: then all four are answered.
     std::latch warm(3);
     std::atomic<int> answered = 0;
@@ -267,7 +267,7 @@ TEST_CASE("Servers that end under load, on threads of others and of their own, l
             }
           }
         } catch (const std::exception&) {
-          // The connection was ended.
+          // The server ended the connection.
         }
       });
     }
@@ -318,7 +318,7 @@ TEST_CASE("On a server's own thread, what comes alone takes effect there, and wh
     peer->send(frame(id));
     REQUIRE(isTaken(*peer));
   }
-  // Two that come while the thread is held are there together when it looks.
+  // Two requests that come while the thread is held are gathered together.
   first.send(frame("holds"));
   begun.wait();
   second.send(frame("x"));
@@ -332,7 +332,7 @@ TEST_CASE("On a server's own thread, what comes alone takes effect there, and wh
   first.send(twoFrames("of two"));
   CHECK(isTaken(first));
 
-  // As on the store's thread, what would wait for this very transaction is refused.
+  // As on the store's thread, a call that would wait for this very transaction is refused.
   CHECK(refusal == Errc::wouldDeadlock);
   const std::thread::id own = threads.at("a");
   CHECK(threads.at("b") == own);
@@ -378,7 +378,7 @@ TEST_CASE("A server's own thread waits for no other connection's lock on the fil
   SQLite::Database foreign(directory.file("bob.db").string(), SQLite::OPEN_READWRITE);
   foreign.exec("BEGIN IMMEDIATE");
   peer.send(frame("a"));
-  // Behind it, as the thread takes them in order.
+  // After the other request, as the thread takes them in order.
   other.send("GET /inbox HTTP/1.1\r\nHost: localhost\r\n\r\n");
   CHECK(other.receiveMessage().starts_with("HTTP/1.1 405 "));
   CHECK(manager.getStats().received == 0);
@@ -410,7 +410,7 @@ TEST_CASE("A server of its own thread that goes answers what is under way with 5
       peers.back()->awaitDelivery();
     }
     begun.wait();
-    // Whoever gets its answer was taken before it, as all come on one thread.
+    // When this request gets its answer, all earlier ones have been taken, as one thread takes them.
     peers.push_back(std::make_unique<RawConnection>(port));
     peers.back()->send("GET /inbox HTTP/1.1\r\nHost: localhost\r\n\r\n");
     REQUIRE(peers.back()->receiveMessage().starts_with("HTTP/1.1 405 "));
@@ -432,7 +432,7 @@ TEST_CASE("A server of its own thread that goes answers what is under way with 5
   CHECK(manager.getStats().received == 100);
 }
 
-/// `body` behind a handler and a server on the kind of thread that is asked for.
+/// Runs `body` with a handler and a server on the requested kind of thread.
 template <typename Body>
 void onEitherThread(const Body& body) {
   boost::asio::thread_pool pool(1);

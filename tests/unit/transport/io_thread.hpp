@@ -6,7 +6,7 @@
 
 namespace ackbox::testing {
 
-/// An `io_context` with a thread that runs it until the end of its life.
+/// An `io_context` with a thread that runs it until the destructor.
 class IoThread {
 public:
   IoThread() : work_(context_.get_executor()), thread_([this] { context_.run(); }) {}
@@ -16,7 +16,7 @@ public:
 
   [[nodiscard]] boost::asio::io_context::executor_type executor() { return context_.get_executor(); }
 
-  /// Returns when there is nothing left to run: what leaves an operation pending makes the test open and fail.
+  /// Returns when no work is left to run: an operation that stays pending makes the test hang and fail.
   void finish() {
     work_.reset();
     if (thread_.joinable()) {

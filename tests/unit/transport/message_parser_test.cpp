@@ -1,5 +1,5 @@
-// Goal: a message's headers are what stands before its body, its body takes memory for what has come of it, and no size
-// of a part makes anything throw. Method: the parser alone, fed with bytes as a connection would.
+// Goal: a message's headers are only those before its body, its body takes memory only for received bytes, and no size
+// of a part causes an exception. Method: the parser alone, fed with bytes as by a connection.
 
 #include "transport/message_parser.hpp"
 
@@ -17,7 +17,7 @@ namespace http = boost::beast::http;
 constexpr std::size_t kMib = std::size_t{1024} * 1024;
 const std::string kHead = "POST /inbox HTTP/1.1\r\nHost: here\r\n";
 
-/// All of it at once; what is left is not taken, or the error.
+/// Feeds all bytes; stops at the message's end, or with an error.
 boost::system::error_code feed(Request& parser, std::string_view bytes) {
   boost::system::error_code error;
   while (!bytes.empty() && !error && !parser.is_done()) {

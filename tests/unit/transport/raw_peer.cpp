@@ -45,7 +45,7 @@ int openSocket() {
   return descriptor;
 }
 
-// Binds to a port of the kernel's choice.
+// Binds to a port that the kernel chooses.
 std::uint16_t bindAny(int descriptor) {
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof(address);
@@ -115,7 +115,7 @@ void RawConnection::sendWhileTaken(std::string_view bytes) {
   try {
     send(bytes);
   } catch (const std::system_error&) {
-    // The other side has closed: what it has to say is still to be read.
+    // The other side has closed: its answer is still to be read.
   }
 }
 

@@ -11,13 +11,13 @@
 
 namespace ackbox::testing {
 
-/// One end of a TCP connection on loopback, in a test's hands: blocking, byte for byte. Nothing waits longer than ten
-/// seconds; then the test fails by an exception.
+/// One end of a TCP connection on loopback, controlled by a test: blocking, byte for byte. No call waits longer than
+/// ten seconds; then an exception fails the test.
 class RawConnection {
 public:
   /// Connects to a port of this machine.
   explicit RawConnection(std::uint16_t port);
-  /// The same, with room for about this many bytes that were not read.
+  /// The same, with a receive buffer of about this many bytes.
   RawConnection(std::uint16_t port, int receiveBufferBytes);
   /// Takes over a connected descriptor.
   static RawConnection adopt(int descriptor);
@@ -28,23 +28,23 @@ public:
   void send(std::string_view bytes);
   /// Waits until the other side's kernel has all that was sent.
   void awaitDelivery() const;
-  /// As `send`, but the other side may close before it has taken everything.
+  /// Like `send`, but the other side may close before it has taken everything.
   void sendWhileTaken(std::string_view bytes);
-  /// As much of it as the connection takes without a second's pause; whether it took all of it, and was not closed.
+  /// Sends until the connection pauses for a second. Returns whether it took all bytes and was not closed.
   [[nodiscard]] bool sendSome(std::string_view bytes);
-  /// Everything up to and including the first `marker`; what came after it is kept for the next call.
+  /// Receives everything up to and including the first `marker`; keeps later bytes for the next call.
   std::string receiveUntil(std::string_view marker);
-  /// Exactly this many bytes.
+  /// Receives exactly this many bytes.
   std::string receiveExactly(std::size_t size);
-  /// A whole HTTP message: headers, and the body that Content-Length announces.
+  /// Receives a whole HTTP message: headers, and the body that Content-Length announces.
   std::string receiveMessage();
-  /// Everything up to the end of the stream, or its reset.
+  /// Receives everything up to the end of the stream, or its reset.
   std::string receiveAll();
 
-  /// Whether bytes, or the end of the stream, came within `time`.
+  /// Whether bytes, or the end of the stream, arrived within `time`.
   [[nodiscard]] bool hasNewsWithin(std::chrono::milliseconds time) const;
 
-  /// For those who speak otherwise.
+  /// For tests that use the socket directly.
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
   void close();
@@ -62,7 +62,7 @@ private:
   std::string kept_;
 };
 
-/// A peer that plays one script for each connection that it accepts, in turn, on a thread of its own.
+/// A peer that plays one script for each accepted connection, in turn, on its own thread.
 class RawServer {
 public:
   using Script = std::function<void(RawConnection&)>;
@@ -76,7 +76,7 @@ public:
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] std::string url(const std::string& path = "/inbox") const;
 
-  /// Waits for the scripts to end; then, what the last failing one threw, or empty.
+  /// Waits for the scripts to end; returns the exception text of the last one that failed, or an empty text.
   std::string finish();
 
 private:

@@ -1,5 +1,5 @@
 // Goal: a configured URL means exactly one host, port and target, or is refused with a sentence that helps.
-// Method: values in, values out.
+// Method: a table of texts and results.
 
 #include "transport/url.hpp"
 
