@@ -24,7 +24,7 @@ constexpr ErrcText kTexts[] = {
     {Errc::schemaMissing, "the outbox tables are missing: check file and tablePrefix, or turn createSchema on"},
     {Errc::invalidOption, "an option cannot be used: give it another value"},
     {Errc::alreadyRunning, "the manager is running: stop it first"},
-    {Errc::stopped, "the manager was stopped before the operation could finish; nothing of it happened: open it again"},
+    {Errc::stopped, "the manager was stopped before the operation finished; it had no effect: open it again"},
     {Errc::invalidTransition, "the message's state does not allow this change: look at its state"},
     {Errc::unknownMessage, "no message has this id: check the id"},
     {Errc::noSender, "no sender is set: call setSender or setSendFunction first"},
@@ -44,7 +44,7 @@ constexpr ErrcText kTexts[] = {
      "the file was replaced or restored while it was open: restart the process, with the newer file if there "
      "is one"},
     {Errc::outOfDescriptors, "the process may open no more files: raise its limit, as with 'ulimit -n'"},
-    {Errc::secretsUnreadable, "there are no secrets: check the source's name and its permissions"},
+    {Errc::secretsUnreadable, "the secrets cannot be read: check the source's name and its permissions"},
     {Errc::otherProcess,
      "locks do not pass a fork: fork before the file is opened, or let the child execute a program"},
     {Errc::schemaTooOld,

@@ -141,7 +141,7 @@ private:
     const fs::path folder = fs::absolute(file_).parent_path();
     if ((found.st_mode & (S_IROTH | S_IWOTH)) != 0) {
       add("permissions", Weight::warning, mode + ": everybody on this machine may read it",
-          "chmod o= " + text_ + ": messages are for nobody else");
+          "chmod o= " + text_ + ": the messages are private");
     } else {
       add("permissions", Weight::ok, mode);
     }

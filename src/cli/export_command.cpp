@@ -31,7 +31,7 @@ int exportMessages(Console& console, const Arguments& arguments) {
             : reader.exportMessages(filter, write);
     if (damaged != 0) {
       console.remark(records::countText(damaged, "message") +
-                     " not as written, by a disk's fault: the lines say \"damaged\", and enqueue refuses them; "
+                     " damaged on the disk: the lines say \"damaged\", and enqueue refuses them; "
                      "ackbox verify FILE names the rows");
       return kProblems;
     }

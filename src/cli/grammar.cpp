@@ -188,7 +188,7 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   grammar.addId(grammar.command("explain", "Say why a message is not moving"));
   grammar.command("verify", "Check every invariant of the file");
   CLI::App& senders = grammar.command(
-      "senders", "List the senders of received frames, and what is kept of each against repetition; or one's stores");
+      "senders", "List the senders of received frames and the records kept for each, or the stores of one sender");
   senders.add_option("SOURCE", arguments.source, "List the stores of this sender, by its agent URI")->type_name("");
   senders.add_option("--limit", arguments.limit, "At most this many; 0: the most possible, 10000 (default 100)")
       ->type_name("COUNT");
@@ -210,7 +210,7 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
   CLI::App& enqueue = grammar.change("enqueue",
                                      "Store frames from JSON lines: {\"peer\",\"session\",\"type\",\"data\",\"id\",…}; "
                                      "a line that is refused does not hinder the others");
-  enqueue.add_option("--input", arguments.input, "Where the lines come from (default -, standard input)")
+  enqueue.add_option("--input", arguments.input, "Read the lines from PATH (default -, standard input)")
       ->type_name("PATH");
   enqueue.add_option("--peer", arguments.peer, "The peer of lines that name none (default \"default\")")
       ->type_name("NAME");

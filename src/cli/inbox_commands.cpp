@@ -43,7 +43,7 @@ std::optional<std::string> senderOf(const Arguments& arguments, const OutboxRead
   }
   why = sources.empty()
             ? "no deferred frame has the id " + id + "; it was not deferred, or its outcome is no longer kept"
-            : "frames of several senders have the id " + id + ": say --source, of " + names;
+            : "frames of several senders have the id " + id + ": choose one with --source: " + names;
   return std::nullopt;
 }
 
@@ -56,7 +56,7 @@ std::string frameRefusalText(const InboxReceipt& receipt) {
   if (receipt.refusal == Errc::unknownMessage) {
     return "no deferred frame has this id";
   }
-  return receipt.state == InboxState::running ? "its handler runs, whose outcome is on the way"
+  return receipt.state == InboxState::running ? "its handler is running; wait for the outcome"
                                               : "it has ended, which does not allow it";
 }
 

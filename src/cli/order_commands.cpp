@@ -73,7 +73,7 @@ int resume(Console& console, const Arguments& arguments) {
 }
 
 int unblock(Console& console, const Arguments& arguments) {
-  return give(console, arguments, {"goes on; the dead letter stays one", "is not blocked"}, kNothing,
+  return give(console, arguments, {"continues; the dead letter remains", "is not blocked"}, kNothing,
               [&](OutboxOperator& outbox) { return outbox.unblock(*arguments.peer, *arguments.session); });
 }
 

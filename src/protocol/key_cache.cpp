@@ -79,7 +79,7 @@ std::string KeyCache::outlast(SteadyTime now, const std::string& failure) {
     }
     isFailing_ = true;
     ring_ = std::make_shared<const KeyRing>();
-    return failure + "; the secrets from before have ended: nobody is believed as this peer until they can be read";
+    return failure + "; the earlier secrets have expired: requests from this peer are refused until they can be read";
   }
   if (std::exchange(isFailing_, true)) {
     return {};

@@ -103,10 +103,9 @@ Decision RequestAdmission::judgeMark(const Known& known) const {
       return refuseCounted(admission, "stale-epoch",
                            "this number was another frame's: the store was restored from a copy");
     case Admission::closedOrigin:
-      return refuseCounted(
-          admission, "closed-origin",
-          "this store was silent for so long, and another in its place, that its marks were taken away: "
-          "enqueue anew, or have the receiver forget this store");
+      return refuseCounted(admission, "closed-origin",
+                           "another store replaced this one, which was silent so long that its marks were deleted: "
+                           "enqueue anew, or have the receiver forget this store");
     case Admission::idConflict:
       return refuseCounted(admission, "id-conflict", "this id came before with another type or other data");
     case Admission::take:

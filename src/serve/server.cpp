@@ -220,7 +220,7 @@ public:
         inboxServer_->reloadCertificates();
       }
     } catch (const Error& error) {
-      report(LogLevel::warning, "reload-refused", "the tokens stay as they were: mend the cause, and send SIGHUP again",
+      report(LogLevel::warning, "reload-refused", "the tokens stay as they were: correct the cause, and send SIGHUP again",
              {"cause", inConfigWords(error)});
       return;
     }
@@ -385,7 +385,7 @@ private:
 
   /// Logs an exception of a posted task or a timer; a request answers with its own exceptions.
   void reportThrown(const std::string& what) const {
-    report(LogLevel::error, "daemon-failed", "a step of the daemon failed, and was left", {"cause", what});
+    report(LogLevel::error, "daemon-failed", "an internal task failed and was skipped", {"cause", what});
   }
 
   void report(LogLevel level, std::string_view event, std::string_view text, LogField field) const {

@@ -95,8 +95,8 @@ void refuseLoneLog(const std::filesystem::path& file) {
     const bool isEmptied = isThere && found.st_size == 0 && std::string_view(end) == kLogEnding;
     if (!isThere || isEmptied) {
       throw Error(Errc::cannotOpen,
-                  file.string() + (isThere ? " is empty" : " is not there") + ", but its log is, and what stands in " +
-                      log +
+                  file.string() + (isThere ? " is empty" : " is not there") +
+                      ", but its log exists, and the content of " + log +
                       " would be lost: put the file back beside it (where ackbox restore was interrupted, restore "
                       "again), or delete the log");
     }

@@ -40,14 +40,13 @@ struct SyncHealth {
 inline constexpr std::string_view kLogCutShort = "log-cut-short";
 inline constexpr std::string_view kFileWasEmpty = "file-was-empty";
 inline constexpr std::string_view kFileWasEmptyText =
-    "the file was empty, although it has been in use: what it held is lost, and a new outbox was made; if nobody "
+    "the file was empty although it had been in use: its content is lost, and a new outbox was made; if nobody "
     "emptied "
     "it on purpose, check the disk and restore a backup (docs/restore.md)";
 inline constexpr std::string_view kFileMadeAnew = "file-made-anew";
 inline constexpr std::string_view kFileMadeAnewText =
-    "an outbox of this name has been in use, as its owners file shows, and was not there any more, or its log was not: "
-    "a "
-    "new outbox was made; if nobody took it away on purpose, look for the file, or restore a backup (docs/restore.md)";
+    "the outbox file or its log was missing although its owners file exists: a "
+    "new outbox was made; if nobody deleted it on purpose, look for the file, or restore a backup (docs/restore.md)";
 
 /// Findings of the opening that may mean data loss.
 struct OpeningLook {

@@ -96,7 +96,7 @@ ParsedUrl parseUrl(std::string_view text) {
     url.host = authority.substr(1, closing - 1);
     portPart = authority.substr(closing + 1);
     if (url.host.find(':') == std::string::npos || !std::all_of(url.host.begin(), url.host.end(), isIpv6Character)) {
-      return refuse(text, "what stands in brackets is no IPv6 address");
+      return refuse(text, "the text in brackets is not an IPv6 address");
     }
   } else {
     const std::size_t colon = std::min(authority.find(':'), authority.size());

@@ -44,7 +44,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       log_(options_.log, options_.logLevel, options_.clock),
       tracer_(options_.trace, log_),
       events_([this](const std::string& what) {
-        log_.write(LogLevel::error, "callback-threw", "a callback threw, which harms nothing else: " + what,
+        log_.write(LogLevel::error, "callback-threw", "a callback threw; nothing else is affected: " + what,
                    {{"error", what}});
       }),
       eventLog_(events_, log_),
@@ -116,7 +116,7 @@ std::string Core::fileTrouble() const {
 
 void Core::reportException(const std::string& what) noexcept {
   try {
-    reportProcess(true, "something threw in this process, which goes on: " + what);
+    reportProcess(true, "an exception was caught, and the process continues: " + what);
   } catch (...) {
     // There is no memory for the report.
   }

@@ -81,9 +81,9 @@ void addDelivery(Exposition& out, const Stats& stats, const OutboxOptions& optio
              "Messages replaced by a later one before they were sent.", stats.superseded);
   out.single("ackbox_stale_settles_total", Type::counter, "Ends of attempts that came too late to count.",
              stats.staleSettles);
-  out.single("ackbox_max_pending_messages", Type::gauge,
-             "Messages that are not settled may be so many; see maxPending.", options.maxPending);
-  out.single("ackbox_max_pending_bytes", Type::gauge, "Their data may have so many bytes; see maxPendingBytes.",
+  out.single("ackbox_max_pending_messages", Type::gauge, "Maximum number of unsettled messages; see maxPending.",
+             options.maxPending);
+  out.single("ackbox_max_pending_bytes", Type::gauge, "Maximum bytes of their data; see maxPendingBytes.",
              options.maxPendingBytes);
   const LatencyStats& latency = stats.enqueueToAck;
   out.family("ackbox_ack_latency_seconds", Type::summary,

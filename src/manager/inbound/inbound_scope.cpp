@@ -122,7 +122,7 @@ void reportLeftOut(Log& log, const InboundFrame& frame, std::string_view leftOut
   try {
     log.writeUnasked(LogLevel::warning, "result-left-out", frame.type,
                      "a received frame was acknowledged without its handler's result, which " + std::string(leftOut) +
-                         ": mend what makes the result",
+                         ": correct the handler's result",
                      {{"message", frame.id}, {"source", frame.source}, {"type", frame.type}, {"cause", leftOut}});
   } catch (...) {
     // Memory is short: the sender is still informed.

@@ -26,7 +26,7 @@ std::string sentenceOf(const PeerEvent& event) {
       return peer + "cannot be reached: " + event.cause + next + ", and its messages wait";
     case PeerState::held:
       return peer + "refuses this agent: " + event.cause + next +
-             ", and its messages wait; mend the cause, then `ackbox resume` tries it at once";
+             ", and its messages wait; correct the cause, then `ackbox resume` tries it at once";
     case PeerState::disabled:
       return peer + "says that it is gone for good: " + event.cause + "; its messages wait until `ackbox resume`";
     case PeerState::paused:
@@ -97,7 +97,7 @@ EventLog::EventLog(EventHub& hub, Log& log) : log_(log) {
                  {{"message", event.messageId}, {"peer", event.peer}, {"session", event.session}});
     }));
     subscriptions_.push_back(hub.acked.add([this](const AckedEvent& event) {
-      log_.write(LogLevel::debug, "message-acked", "the peer has taken a message into effect",
+      log_.write(LogLevel::debug, "message-acked", "the peer has applied a message",
                  {{"message", event.messageId},
                   {"peer", event.peer},
                   {"session", event.session},
@@ -137,8 +137,7 @@ void EventLog::peerChanged(const PeerEvent& event) {
     case PeerState::up:
     case PeerState::paused:
       log_.write(LogLevel::info, isResumed ? "peer-resumed" : nameOf(event.state),
-                 isResumed ? "peer '" + event.peer + "' is sent to again, as was ordered by hand" : text,
-                 {{"peer", event.peer}});
+                 isResumed ? "peer '" + event.peer + "' was resumed by an operator" : text, {{"peer", event.peer}});
       break;
   }
 }

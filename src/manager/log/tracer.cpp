@@ -44,7 +44,7 @@ void Tracer::calling(const char* hook, Call&& call) const noexcept {
   reportingThrown(
       [this, hook](const std::string& what) {
         log_->write(LogLevel::error, "callback-threw",
-                    std::string("TraceHooks::") + hook + " threw, which harms nothing else: " + what,
+                    std::string("TraceHooks::") + hook + " threw; nothing else is affected: " + what,
                     {{"error", what}});
       },
       call);

@@ -90,7 +90,7 @@ std::vector<SettleStatus> Puller::settle(std::span<const ClaimResult> results) {
     for (const ClaimResult& result : results) {
       standings.push_back(ledger_.standingOf(result.token));
       if (standings.back() != ClaimLedger::Standing::late && !seen.insert(result.token.number).second) {
-        throw Error(Errc::invalidTransition, "a claim stands twice in one call");
+        throw Error(Errc::invalidTransition, "a claim appears twice in one call");
       }
     }
     // Each result is the answer to its own request, which reserves room only for itself.

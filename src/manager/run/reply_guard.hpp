@@ -25,7 +25,7 @@ public:
   ~ReplyGuard() {
     try {
       SendReport lost;
-      lost.error = "the sender let go of the request without an answer";
+      lost.error = "the sender dropped the request without an answer";
       give(std::move(lost));
     } catch (...) {
       // Without memory for the answer, the request stays under way until the run ends.

@@ -24,7 +24,7 @@ bool Refusals::wrongToken(const std::string& address, std::string_view operation
     ++counts_.wrongToken;
     isRare = mayFail(address, clock_->steadyNow());
   }
-  report(address, operation, {}, "the token is nobody's");
+  report(address, operation, {}, "unknown token");
   return isRare;
 }
 
@@ -33,7 +33,7 @@ void Refusals::wrongRole(const std::string& address, std::string_view operation,
     const MutexLock lock(mutex_);
     ++counts_.wrongRole;
   }
-  report(address, operation, caller, "the token has not the role that this needs");
+  report(address, operation, caller, "the token lacks the required role");
 }
 
 // Forgets addresses without recent failures when room is needed.
@@ -65,7 +65,7 @@ void Refusals::report(const std::string& address, std::string_view operation, st
   record.level = LogLevel::warning;
   record.at = clock_->wallNow();
   record.event = "caller-refused";
-  record.text = "a request was refused for its caller; so many others were since the last such record";
+  record.text = "a request was refused for its caller; `left_out` counts those since the last such record";
   record.fields = fields;
   try {
     if (log_) {

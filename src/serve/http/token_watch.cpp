@@ -71,13 +71,13 @@ void TokenWatch::onUnusable(std::string_view cause) {
     until_ = now + grace_;
     const std::string minutes = std::to_string(std::chrono::duration_cast<std::chrono::minutes>(grace_).count());
     report(LogLevel::warning, "tokens-unusable",
-           "the file of tokens cannot be used; those from before count for " + minutes +
-               " minutes, and then nobody's: mend the cause",
+           "the file of tokens cannot be used; the earlier tokens stay valid for " + minutes +
+               " minutes: correct the cause",
            {"cause", cause});
   } else if (now >= *until_ && !std::exchange(isOver_, true)) {
     use_(std::make_shared<const Tokens>());
     report(LogLevel::error, "tokens-over",
-           "no token counts any more, because the file of tokens cannot be used: mend the cause", {"cause", cause});
+           "no token is valid any more, because the file of tokens cannot be used: correct the cause", {"cause", cause});
   }
 }
 

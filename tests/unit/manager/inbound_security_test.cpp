@@ -563,7 +563,7 @@ TEST_CASE("P11: what throws where refusals are counted is told, and the next ref
   refuse();
   std::future<std::string> sentence = told.get_future();
   REQUIRE(sentence.wait_for(std::chrono::seconds(10)) == std::future_status::ready);
-  CHECK(sentence.get() == "something threw in this process, which goes on: no timer");
+  CHECK(sentence.get() == "an exception was caught, and the process continues: no timer");
   refuse();
   const auto until = [](const std::function<bool()>& condition) {
     while (!condition()) {

@@ -132,7 +132,7 @@ TEST_CASE("P11: what throws in an exchange is told of, by its own words") {
   const std::scoped_lock lock(mutex);
   REQUIRE(told.size() == 2);
   CHECK((told[0].check == HealthCheck::process));
-  CHECK(told[0].sentence == "something threw in this process, which goes on: a field is too long");
+  CHECK(told[0].sentence == "an exception was caught, and the process continues: a field is too long");
 }
 
 TEST_CASE("P11: a pass by hand is harmed by a throwing sender no more than a run is") {

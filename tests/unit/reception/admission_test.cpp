@@ -256,7 +256,7 @@ TEST_CASE("a mark that refuses: code, sentence, what it is counted as, and wheth
       {Admission::numberTaken, Outcome::term, "stale-epoch",
        "this number was another frame's: the store was restored from a copy", true, true},
       {Admission::closedOrigin, Outcome::term, "closed-origin",
-       "this store was silent for so long, and another in its place, that its marks were taken away: enqueue anew, or "
+       "another store replaced this one, which was silent so long that its marks were deleted: enqueue anew, or "
        "have the receiver forget this store",
        true, false},
       {Admission::idConflict, Outcome::term, "id-conflict", "this id came before with another type or other data", true,

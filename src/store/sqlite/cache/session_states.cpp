@@ -64,9 +64,10 @@ SessionStates::Entry& SessionStates::entryOf(delivery::SessionKey session) {
       state.live >> state.failed >> state.head;
   if (!columns.next<bool>()) {
     // SQLite would return 0: acknowledged messages would be sent again, or a number be used twice.
-    throw Error(Errc::databaseCorrupt, "the state of session " + std::to_string(session) +
-                                           " holds what is no number: other SQL has changed it; ackbox verify FILE "
-                                           "names it, and ackbox repair FILE mends what can be mended");
+    throw Error(Errc::databaseCorrupt,
+                "the state of session " + std::to_string(session) +
+                    " holds a value that is not a number: other SQL has changed it; ackbox verify FILE "
+                    "names it, and ackbox repair FILE mends what can be mended");
   }
   return entries_.emplace(session, Entry{state, false}).first->second;
 }

@@ -319,7 +319,7 @@ void InboundMarks::flush() {
                  mark->acceptedDigest);
     if (update.run() != 1) {
       // Frames without a mark would take effect again.
-      throw Error(Errc::databaseCorrupt, "an inbound session's mark was taken away by foreign statements");
+      throw Error(Errc::databaseCorrupt, "foreign statements deleted an inbound session's mark");
     }
     mark->isChanged = false;
     mark->gaps = 0;

@@ -310,7 +310,7 @@ void Inbox::remove(std::span<const InboxEnding> ends) {
   });
   if (removed != ends.size()) {
     // The frame's effects would be repeated. The rollback drops the cached facts, so each row is read again.
-    throw Error(Errc::databaseCorrupt, "rows of the inbox that are run were taken away by foreign statements");
+    throw Error(Errc::databaseCorrupt, "foreign statements deleted rows of the inbox that are running");
   }
   for (const InboxEnding& end : ends) {
     const InboundFrame& frame = end.row->frame;

@@ -270,7 +270,7 @@ void Settles::removeKnown() {
   }
   if (removed != toRemove.size()) {
     // The rollback drops the cached facts, so the next attempt reads each row.
-    throw Error(Errc::databaseCorrupt, "rows in flight were taken away by foreign statements");
+    throw Error(Errc::databaseCorrupt, "foreign statements deleted rows in flight");
   }
 }
 

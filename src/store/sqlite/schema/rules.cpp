@@ -125,12 +125,12 @@ constexpr Rule kRules[] = {
      "SELECT a.block FROM #claims AS a JOIN #claims AS b ON a.block=b.block AND a.owner_id<b.owner_id WHERE "
      "a.bits&b.bits",
      "which of them has it in flight is not known"},
-    {"claims", "it claims what is no pending message",
+    {"claims", "it claims a message that is missing or not pending",
      "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT c.block FROM #claims AS c "
      "CROSS JOIN bit WHERE c.block>=0 AND c.bits>>n&1 AND NOT EXISTS(SELECT 1 FROM #outbox WHERE id=(c.block<<6)+n AND "
      "state=0)",
      "it ends with the process that made it"},
-    {"claims", "it claims what is no session",
+    {"claims", "it claims a session that is missing",
      "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT c.block FROM #claims AS c "
      "CROSS JOIN bit WHERE c.block<0 AND c.bits>>n&1 AND NOT EXISTS(SELECT 1 FROM #sessions WHERE "
      "id=((-1-c.block)<<6)+n AND lane=0)",
@@ -172,7 +172,7 @@ constexpr Rule kRules[] = {
      "what it was is not known"},
     {"sessions", "its state is missing",
      "SELECT id FROM #sessions WHERE id NOT IN (SELECT session_id FROM #session_states)",
-     "which numbers it has given away is not known"},
+     "it is not known which numbers it has assigned"},
     {"session_states", "its session is missing",
      "SELECT session_id FROM #session_states WHERE session_id NOT IN (SELECT id FROM #sessions)", "deleted",
      "DELETE FROM #session_states WHERE session_id IN ({}) RETURNING session_id"},

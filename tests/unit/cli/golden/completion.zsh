@@ -223,7 +223,7 @@ _ackbox() {
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
-        '--input[Where the lines come from (default -, standard input)]:PATH:_files' \
+        '--input[Read the lines from PATH (default -, standard input)]:PATH:_files' \
         '--peer[The peer of lines that name none (default "default")]:NAME:' \
         '--session[The session of lines that name none (default "default")]:NAME:' \
         '--type[The type of lines that name none]:TYPE:' \
