@@ -210,7 +210,7 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
   CLI::App& enqueue = grammar.change("enqueue",
                                      "Store frames from JSON lines: {\"peer\",\"session\",\"type\",\"data\",\"id\",…}; "
                                      "a line that is refused does not hinder the others");
-  enqueue.add_option("--input", arguments.input, "Read the lines from PATH (default -, standard input)")
+  enqueue.add_option("--input", arguments.input, "The lines of messages (default -, standard input)")
       ->type_name("PATH");
   enqueue.add_option("--peer", arguments.peer, "The peer of lines that name none (default \"default\")")
       ->type_name("NAME");

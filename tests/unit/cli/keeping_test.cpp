@@ -457,7 +457,7 @@ TEST_CASE("P13: what an opening found of a file's past is shown by doctor, verif
   const ToolResult doctor = stage.run({"doctor", stage.file()});
   CHECK(doctor.code == 0);
   CHECK(doctor.out.find("warning  history") != std::string::npos);
-  CHECK(doctor.out.find("file-made-anew: an outbox of this name has been in use") != std::string::npos);
+  CHECK(doctor.out.find("file-made-anew: the outbox file or its log was missing") != std::string::npos);
   CHECK(stage.run({"verify", stage.file()}).err.find("file-made-anew") != std::string::npos);
   CHECK(stage.run({"verify", stage.file(), "--json"}).out.find("\"notes\":[{\"event\":\"file-made-anew\"") !=
         std::string::npos);

@@ -332,7 +332,7 @@ TEST_CASE("P11 P12: what is damaged is exported as such, by code and line, and e
     const ToolResult exported = stage.run({"export", stage.file()});
     CHECK(exported.code == 4);
     CHECK(exported.out.find("{\"damaged\":true,\"id\":") != std::string::npos);
-    CHECK(exported.err.find("1 message not as written") != std::string::npos);
+    CHECK(exported.err.find("1 message damaged on the disk") != std::string::npos);
     const std::string copy = stage.path("copy.db");
     {
       OutboxOptions options;

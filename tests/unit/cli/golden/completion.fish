@@ -85,7 +85,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from verify' -l help -d 'Print thi
 complete -c ackbox -n '__fish_seen_subcommand_from verify' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from verify' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from verify' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
-complete -c ackbox -n __fish_use_subcommand -a senders -d 'List the senders of received frames, and what is kept of each against repetition; or one'\''s stores'
+complete -c ackbox -n __fish_use_subcommand -a senders -d 'List the senders of received frames and the records kept for each, or the stores of one sender'
 complete -c ackbox -n '__fish_seen_subcommand_from senders' -F
 complete -c ackbox -n '__fish_seen_subcommand_from senders' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from senders' -l json -d 'Print JSON, one object a line'
@@ -134,7 +134,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l json -d 'Print JS
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
-complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l input -d 'Read the lines from PATH (default -, standard input)' -rF
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l input -d 'The lines of messages (default -, standard input)' -rF
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l peer -d 'The peer of lines that name none (default "default")' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l session -d 'The session of lines that name none (default "default")' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l type -d 'The type of lines that name none' -x

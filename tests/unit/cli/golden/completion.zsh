@@ -14,7 +14,7 @@ _ackbox() {
     'show:Show a message with its data'
     'explain:Say why a message is not moving'
     'verify:Check every invariant of the file'
-    'senders:List the senders of received frames, and what is kept of each against repetition; or one'\''s stores'
+    'senders:List the senders of received frames and the records kept for each, or the stores of one sender'
     'inbox:List deferred frames\: those received, stored and not done yet, such as all that serve gives to applications'
     'inbox-show:Show a deferred frame with its data and its last error'
     'inbox-explain:Say why a deferred frame is not done'
@@ -223,7 +223,7 @@ _ackbox() {
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
-        '--input[Read the lines from PATH (default -, standard input)]:PATH:_files' \
+        '--input[The lines of messages (default -, standard input)]:PATH:_files' \
         '--peer[The peer of lines that name none (default "default")]:NAME:' \
         '--session[The session of lines that name none (default "default")]:NAME:' \
         '--type[The type of lines that name none]:TYPE:' \
