@@ -157,7 +157,7 @@ struct Machine::Impl {
   [[nodiscard]] static bool isUnclear(const SendReport& report);
 
   // --- peer_reset.cpp: the identity of the peer's store, and of this file.
-  /// The peer has shown that it knows this file: removes `session` from `Peer::disowned`.
+  /// The peer has shown that it knows this file: removes `session` from `Peer::disowned`; 0: the entry of all sessions.
   static void own(Peer& peer, SessionKey session);
   /// As `disown`, for an earlier finding.
   void keepDisowned(const Request& request, const Now& now, Actions& actions);

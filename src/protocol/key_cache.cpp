@@ -26,7 +26,7 @@ std::shared_ptr<const KeyRing> KeyCache::current() {
   {
     const MutexLock lock(mutex_);
     const SteadyTime now = clock_->steadyNow();
-    // The last load of the source must not come later than the end of the grace.
+    // The source is loaded once more when the grace ends.
     const bool isOver = isFailing_ && !hasEnded_ && now - readAt_ >= grace_;
     if (now - askedAt_ >= kRefresh || isOver) {
       askedAt_ = now;
@@ -79,13 +79,13 @@ std::string KeyCache::outlast(SteadyTime now, const std::string& failure) {
     }
     isFailing_ = true;
     ring_ = std::make_shared<const KeyRing>();
-    return failure + "; the earlier secrets have expired: requests from this peer are refused until they can be read";
+    return failure + "; the earlier secrets have expired: this peer cannot be verified until they can be read";
   }
   if (std::exchange(isFailing_, true)) {
     return {};
   }
   const auto left = std::chrono::ceil<std::chrono::seconds>(grace_ - (now - readAt_));
-  return failure + "; the secrets from before go on for " + std::to_string(left.count()) + " s";
+  return failure + "; the earlier secrets stay valid for " + std::to_string(left.count()) + " s";
 }
 
 }  // namespace ackbox::protocol

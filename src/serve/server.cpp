@@ -220,8 +220,8 @@ public:
         inboxServer_->reloadCertificates();
       }
     } catch (const Error& error) {
-      report(LogLevel::warning, "reload-refused", "the tokens stay as they were: correct the cause, and send SIGHUP again",
-             {"cause", inConfigWords(error)});
+      report(LogLevel::warning, "reload-refused",
+             "the tokens stay as they were: correct the cause, and send SIGHUP again", {"cause", inConfigWords(error)});
       return;
     }
     const std::string changed = now.differencesFrom(stamps_);

@@ -148,7 +148,7 @@ void InboundCompletion::report() const {
          {"reason", reason_},
          {"error", error_}});
   } else {
-    log_.write(LogLevel::info, "frame-retry", "a received frame was put off: " + error_,
+    log_.write(LogLevel::info, "frame-retry", "a run of a received frame failed, and the frame runs again: " + error_,
                {{"message", frame.id},
                 {"source", frame.source},
                 {"session", frame.session},

@@ -63,7 +63,7 @@ PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self,
     }
     for (const std::string& agent : peer->options.agents) {
       if (agent.empty() || !byAgent_.emplace(agent, peer.get()).second) {
-        refuse(index, "agents", "'" + agent + "' is empty, or belongs to another peer");
+        refuse(index, "agents", "'" + agent + "' is empty, or was given before");
       }
     }
     // The key signs in both directions: a request of this agent could be sent back to it, and pass as the peer's.

@@ -157,7 +157,8 @@ void Section::number(const Field& field, const OptionSlot& slot, OptionUnit unit
        optionText(valueOf(slot), unit), range);
   const std::string wanted =
       isDuration ? "must be a duration in quotes, such as \"500ms\", \"10s\", \"5m\" or \"7d\", " + range
-                 : "must be a whole number, " + rangeText(least, most, OptionUnit::count);
+                 : std::string("must be a whole number") + (unit == OptionUnit::bytes ? " of bytes, " : ", ") +
+                       rangeText(least, most, OptionUnit::count);
   const ConfigNode* const node =
       take(field.name, isDuration ? ConfigNode::Kind::text : ConfigNode::Kind::number, wanted);
   if (node == nullptr) {

@@ -77,7 +77,8 @@ void TokenWatch::onUnusable(std::string_view cause) {
   } else if (now >= *until_ && !std::exchange(isOver_, true)) {
     use_(std::make_shared<const Tokens>());
     report(LogLevel::error, "tokens-over",
-           "no token is valid any more, because the file of tokens cannot be used: correct the cause", {"cause", cause});
+           "no token is valid any more, because the file of tokens cannot be used: correct the cause",
+           {"cause", cause});
   }
 }
 

@@ -60,7 +60,7 @@ const std::vector<Layer>& layers() {
       {"src/manager/",
        {"ackbox/", "base/", "json/", "protocol/", "delivery/", "reception/", "store/application_lines.hpp",
         "store/digest.hpp", "store/failure.hpp", "store/latency_window.hpp", "store/reader.hpp", "store/store.hpp",
-        "store/types.hpp", "store/writer.hpp", "store/sqlite/open.hpp", "transport/", "manager/"},
+        "store/types.hpp", "store/writer.hpp", "store/sqlite/open.hpp", "manager/"},
        {"boost/asio/", "boost/system/", "SQLiteCpp/", "sqlite3.h"}},
       // Simulation: other processes' disks, clocks and network, under real managers.
       {"src/testing/", {"ackbox/", "base/", "protocol/", "testing/"}, {"boost/asio/", "SQLiteCpp/", "sqlite3.h"}},

@@ -140,8 +140,8 @@ TEST_CASE("P4: a session of which other SQL has spoilt the numbers is told of: S
         store->rollback();
       }
       CHECK(enqueueOne(*store, frameOf("s1")).sequence == 1);
-      CHECK_THROWS_WITH_AS(claimNew(*store), doctest::Contains("the state of session 1 holds what is no number"),
-                           Error);
+      CHECK_THROWS_WITH_AS(claimNew(*store),
+                           doctest::Contains("the state of session 1 holds a value that is not a number"), Error);
       store->rollback();
       CHECK(findingsOf(world).find("ackbox_session_states 1: " + std::string(column) + " is no integer") !=
             std::string::npos);

@@ -8,7 +8,8 @@ namespace ackbox::store::sqlite {
 namespace {
 
 // A rest has, from its lowest bit: the random bits, the counter, and the milliseconds by which the id is ahead of its
-// row. These are mostly 0: the generator runs ahead only of a clock that stands still or goes back.
+// row. These are mostly 0: the generator runs ahead of a clock that stands still or goes back, or when a
+// millisecond's counter overflows.
 constexpr unsigned kRandomBits = UuidGenerator::kRandomBits;
 constexpr unsigned kAheadShift = kRandomBits + UuidGenerator::kCounterBits;
 constexpr std::uint64_t kRandomMask = (std::uint64_t{1} << kRandomBits) - 1;

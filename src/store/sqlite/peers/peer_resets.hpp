@@ -35,7 +35,8 @@ public:
   void begun(bool othersCommitted) override;
   void committed() noexcept override;
   void rolledBack() noexcept override;
-  /// `begun` and `rolledBack` read the number of recalls when it may have changed.
+  /// Nothing to forget: `begun` reads the number of recalls anew when another store has committed, and `rolledBack`
+  /// restores the committed one.
   void forget() noexcept override {}
   [[nodiscard]] bool isPending() const noexcept override { return context_.recallsMade != committed_; }
 

@@ -130,7 +130,7 @@ constexpr Rule kRules[] = {
      "CROSS JOIN bit WHERE c.block>=0 AND c.bits>>n&1 AND NOT EXISTS(SELECT 1 FROM #outbox WHERE id=(c.block<<6)+n AND "
      "state=0)",
      "it ends with the process that made it"},
-    {"claims", "it claims a session that is missing",
+    {"claims", "it claims a session that is missing, or a queue of unordered messages",
      "WITH RECURSIVE bit(n) AS (SELECT 0 UNION ALL SELECT n+1 FROM bit WHERE n<63) SELECT c.block FROM #claims AS c "
      "CROSS JOIN bit WHERE c.block<0 AND c.bits>>n&1 AND NOT EXISTS(SELECT 1 FROM #sessions WHERE "
      "id=((-1-c.block)<<6)+n AND lane=0)",
