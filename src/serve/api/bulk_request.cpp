@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "json/checked.hpp"
 #include "json/line.hpp"
 #include "protocol/wire.hpp"
 #include "serve/api/operations.hpp"
@@ -50,6 +51,30 @@ Response answerOf(const BulkChange& change) {
   return response;
 }
 
+// More elements than any list of a choice may have.
+constexpr std::size_t kElementsMost = 1'000'000;
+
+/// The problem of the JSON text of a value, or of a value in it; empty if there is none. nlohmann's parser takes the
+/// last of two equal keys.
+std::string problemOf(std::string_view value) {
+  if (json::kindOf(value) == json::Kind::object) {
+    json::CheckedMembers object = json::readObject(value);
+    for (auto member = object.members.all().begin(); object.problem.empty() && member != object.members.all().end();
+         ++member) {
+      object.problem = problemOf(member->value);
+    }
+    return std::move(object.problem);
+  }
+  if (json::kindOf(value) == json::Kind::array) {
+    json::CheckedElements array = json::readArray(value, kElementsMost);
+    for (auto element = array.values.begin(); array.problem.empty() && element != array.values.end(); ++element) {
+      array.problem = problemOf(*element);
+    }
+    return std::move(array.problem);
+  }
+  return {};
+}
+
 }  // namespace
 
 BulkWish takeBulkWish(Query& query) {
@@ -89,9 +114,13 @@ void answerBulk(Service& service, Request&& request, Respond&& respond, const Bu
 }
 
 nlohmann::json choiceIn(const std::string& body, std::string_view list) {
-  nlohmann::json document = nlohmann::json::parse(body, nullptr, false);
+  const std::string_view text = json::trim(body);
+  const bool isObject = !text.empty() && json::kindOf(text) == json::Kind::object;
+  const std::string problem = isObject ? problemOf(text) : std::string();
+  nlohmann::json document = nlohmann::json::parse(problem.empty() ? text : std::string_view(), nullptr, false);
   if (!document.is_object()) {
-    throw InvalidRequest("the body must be a JSON object: a filter, or " + std::string(list) + ", or {\"all\":true}");
+    throw InvalidRequest("the body must be a JSON object: a filter, or " + std::string(list) + ", or {\"all\":true}" +
+                         (problem.empty() ? "" : "; ") + problem);
   }
   return document;
 }

@@ -68,7 +68,9 @@ std::string take(Frame& frame, json::Members& members, std::string_view name, st
   if (name == "expirytime" || name == "notbefore") {
     std::optional<WallTime>& instant = name == "notbefore" ? frame.notBefore : frame.expiresAt;
     instant = parseTimestamp(*text);
-    return instant ? std::string() : std::string(name) + " must be an instant such as 2026-01-31T23:59:59.999Z";
+    return instant && *instant >= WallTime{}
+               ? std::string()
+               : std::string(name) + " must be an instant from 1970 on, such as 2026-01-31T23:59:59.999Z";
   }
   for (const std::string_view passed : kPassedOver) {
     if (name == passed) {

@@ -174,6 +174,12 @@ const ConfigNode& ConfigNode::nearest(std::string_view path) const {
 
 ConfigNode parseConfig(std::string_view text, std::vector<ConfigProblem>& problems) {
   ConfigNode root;
+  // The parser takes a NUL byte for the end of the text.
+  if (const std::size_t at = text.find('\0'); at != std::string_view::npos) {
+    const auto line = 1 + std::ranges::count(text.substr(0, at), '\n');
+    problems.push_back({static_cast<std::size_t>(line), {}, "contains a NUL byte"});
+    return root;
+  }
   ReadLines read;
   TreeBuilder builder(root, read, problems);
   const LineIterator begin(text.data(), &read);

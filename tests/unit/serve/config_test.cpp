@@ -216,6 +216,7 @@ TEST_CASE("A text that is no JSON is a problem with a line") {
   CHECK(problems[0].starts_with("f:3: syntax error"));
   CHECK(problemsOf("[]") == Lines{"f:1: must be a JSON object"});
   CHECK(problemsOf("{} {}").size() == 1);
+  CHECK(problemsOf(std::string("{\n}\0{\"agent\": \"b\"}", 19)) == Lines{"f:2: contains a NUL byte"});
   CHECK(problemsOf(std::string(10'000, '[')).size() == 1);
 }
 

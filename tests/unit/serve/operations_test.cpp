@@ -198,6 +198,7 @@ TEST_CASE("CloudEvents keep their ids and carry peer and session as extension at
   CHECK(shown.at("data") == json::array({1}));
   CHECK(post(R"(,"session":"s-1","data":[1])").status == 200);
   CHECK(post(R"(,"data_base64":"AA==")").status == 422);
+  CHECK(post(R"(,"expirytime":"1960-01-01T00:00:00Z","data":[1])").status == 422);
   CHECK(post(R"(,"priority":"7")").status == 422);
   CHECK(post(R"(,"surprise":"x")").status == 422);
   CHECK(enqueue(asker, R"({"id":"e-2","source":"/s","type":"t"})", event).status == 422);
