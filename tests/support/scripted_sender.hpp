@@ -34,6 +34,14 @@ public:
     return report;
   }
 
+  /// What a request came to that has no answer, or a refusal.
+  [[nodiscard]] static SendReport failed(RequestOutcome outcome, std::string error) {
+    SendReport report;
+    report.outcome = outcome;
+    report.error = std::move(error);
+    return report;
+  }
+
   /// Answers so for ever.
   [[nodiscard]] static std::shared_ptr<ScriptedSender> always(Outcome outcome) {
     return std::make_shared<ScriptedSender>([outcome](const SendRequest& request) { return all(request, outcome); });
