@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "ackbox/error.hpp"
+#include "store_conformance/failed_messages.hpp"
 #include "store_conformance/world.hpp"
 
 namespace dead_letters_test {
@@ -18,29 +19,9 @@ using delivery::Transition;
 
 namespace {
 
-struct Entry {
-  const char* id;
-  const char* session;
-};
-
-/// A store whose messages, each in the session named, have all failed.
-struct Failed {
-  explicit Failed(std::initializer_list<Entry> entries) : store(world.open()) {
-    for (const auto [id, session] : entries) {
-      enqueueOne(*store, frameOf(session, R"({"of":")" + std::string(id) + "\"}", id));
-    }
-    const store::ClaimReply reply = claimNew(*store);
-    for (std::size_t session = 0; session < reply.sessions.size(); ++session) {
-      for (std::size_t row = 0; row < reply.sessions[session].rows.size(); ++row) {
-        auto settlement = settlementOf(reply, Transition::fail, session, row);
-        settlement.reason = "rejected";
-        REQUIRE(settleOne(*store, settlement));
-      }
-      const delivery::SessionRelease release{
-          .session = reply.sessions[session].session, .dueAt = {}, .previousSequence = {}};
-      inTransaction(*store, [&] { store->claims().endClaims({&release, 1}); });
-    }
-  }
+/// A store whose messages have all failed.
+struct Failed : FailedMessages<World> {
+  using FailedMessages::FailedMessages;
 
   store::HandChange change(std::string_view id, Transition transition) {
     return inTransaction(*store, [&] { return store->deadLetters().change(id, transition, "by hand"); });
@@ -50,9 +31,6 @@ struct Failed {
   }
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view id) const { return world.find(id); }
   [[nodiscard]] std::unique_ptr<const store::Reader> reader() const { return world.reader(); }
-
-  World world;
-  std::unique_ptr<store::Store> store;
 };
 
 }  // namespace
