@@ -119,12 +119,7 @@ TEST_CASE("A frame comes as one line with its receipt, and its settlement is dur
   const json line = next(stream);
   CHECK(line.at("run") == 1);
   const json& event = line.at("event");
-  CHECK(event.at("id") == id);
-  CHECK(event.at("source") == "urn:agent:carol");
-  CHECK(event.at("type") == "order.placed");
-  CHECK(event.at("sessionid") == "s-1");
-  CHECK(event.at("sessionorigin") == stage.sender().origin());
-  CHECK(event.at("sessionseq") == "1");
+  stage.checkFirst(event, id);
   CHECK(event.at("data").at("n") == 1.0);
   CHECK(stage.settle(line, {{"outcome", "ack"}, {"result", {{"total", 42}}}}) == "settled");
   CHECK(stage.inbox().empty());

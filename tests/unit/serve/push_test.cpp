@@ -256,12 +256,7 @@ TEST_CASE("A frame is posted as a signed event with all that it came with, and a
                     systemClock()->wallNow()) == protocol::SignatureVerdict::valid);
   CHECK(request.body.find("\"data\":{\"n\": 1.0}") != std::string::npos);
   const json event = json::parse(request.body);
-  CHECK(event.at("id") == id);
-  CHECK(event.at("source") == "urn:agent:carol");
-  CHECK(event.at("type") == "order.placed");
-  CHECK(event.at("sessionid") == "s-1");
-  CHECK(event.at("sessionorigin") == stage.sender().origin());
-  CHECK(event.at("sessionseq") == "1");
+  stage.checkFirst(event, id);
   stage.inboxOnce(isEmpty);
   while (stage.sender().getStats().acked == 0) {
   }

@@ -192,6 +192,15 @@ nlohmann::json InboxStage::inbox() {
   return nlohmann::json::parse(serve_.asker().ask("GET", "/v1/inbox").body).at("frames");
 }
 
+void InboxStage::checkFirst(const nlohmann::json& event, const std::string& id) const {
+  CHECK(event.at("id") == id);
+  CHECK(event.at("source") == "urn:agent:carol");
+  CHECK(event.at("type") == "order.placed");
+  CHECK(event.at("sessionid") == "s-1");
+  CHECK(event.at("sessionorigin") == sender_.origin());
+  CHECK(event.at("sessionseq") == "1");
+}
+
 void writePrivateFile(const std::string& path, const std::string& text) {
   std::ofstream(path) << text;
   REQUIRE(::chmod(path.c_str(), 0600) == 0);

@@ -171,6 +171,8 @@ public:
       }
     }
   }
+  /// Checks that an event is the first frame of session `s-1`, of type `order.placed`.
+  void checkFirst(const nlohmann::json& event, const std::string& id) const;
   [[nodiscard]] OutboxManager& sender() { return sender_; }
   [[nodiscard]] ServeStage& serve() { return serve_; }
 
