@@ -27,9 +27,9 @@ delivery::SessionClaim wantedOf(const store::ClaimReply& reply) {
 }
 
 delivery::RowSeen onlyNew(store::Store& store) {
-  const store::NewRows news = store.discovery().take(10);
-  REQUIRE(news.rows.size() == 1);
-  return news.rows.front();
+  const store::NewRows newRows = store.discovery().take(10);
+  REQUIRE(newRows.rows.size() == 1);
+  return newRows.rows.front();
 }
 
 Frame fullFrame() {

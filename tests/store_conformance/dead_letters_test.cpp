@@ -48,10 +48,10 @@ TEST_CASE("P4: row 8: a redriven message keeps its id, data and expiry, and take
   CHECK(found->retryCount == 0);
   CHECK(found->enqueuedAt == failed.world.clock->wallNow());
   CHECK(enqueueOne(*failed.store, frameOf("s")).sequence == 4);
-  const auto news = failed.store->discovery().take(10).rows;
-  REQUIRE(news.size() == 2);
+  const auto newRows = failed.store->discovery().take(10).rows;
+  REQUIRE(newRows.size() == 2);
   const store::ClaimReply reply = inTransaction(*failed.store, [&] {
-    const delivery::SessionClaim claim{news[0].session, {news[0].key, news[1].key}};
+    const delivery::SessionClaim claim{newRows[0].session, {newRows[0].key, newRows[1].key}};
     return failed.store->claims().claim({&claim, 1});
   });
   REQUIRE(reply.messages.size() == 2);
