@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "testing/passing_file.hpp"
+
 namespace ackbox::testing {
 namespace {
 
@@ -15,56 +17,29 @@ struct File {
   // The platform's file follows in the same allocation.
 };
 
-sqlite3_file* real(sqlite3_file* file) {
-  return reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(file) + sizeof(File));
-}
-
 ProcessVfs& processOf(sqlite3_file* file) {
   return *reinterpret_cast<File*>(file)->process;
 }
 
 sqlite3_io_methods ioMethods() {
-  sqlite3_io_methods methods{};
-  methods.iVersion = 2;
-  methods.xClose = [](sqlite3_file* file) { return real(file)->pMethods->xClose(real(file)); };
+  static const sqlite3_io_methods passing = passingMethods<File>();
+  sqlite3_io_methods methods = passing;
   methods.xRead = [](sqlite3_file* file, void* bytes, int size, sqlite3_int64 offset) {
-    return processOf(file).dead() ? SQLITE_IOERR_READ : real(file)->pMethods->xRead(real(file), bytes, size, offset);
+    return processOf(file).dead() ? SQLITE_IOERR_READ : passing.xRead(file, bytes, size, offset);
   };
   methods.xWrite = [](sqlite3_file* file, const void* bytes, int size, sqlite3_int64 offset) {
     const int code = processOf(file).change(SQLITE_IOERR_WRITE);
-    return code == SQLITE_OK ? real(file)->pMethods->xWrite(real(file), bytes, size, offset) : code;
+    return code == SQLITE_OK ? passing.xWrite(file, bytes, size, offset) : code;
   };
   methods.xTruncate = [](sqlite3_file* file, sqlite3_int64 size) {
     const int code = processOf(file).change(SQLITE_IOERR_TRUNCATE);
-    return code == SQLITE_OK ? real(file)->pMethods->xTruncate(real(file), size) : code;
+    return code == SQLITE_OK ? passing.xTruncate(file, size) : code;
   };
   methods.xSync = [](sqlite3_file* file, int) { return processOf(file).sync(); };
-  methods.xFileSize = [](sqlite3_file* file, sqlite3_int64* size) {
-    return real(file)->pMethods->xFileSize(real(file), size);
-  };
-  methods.xLock = [](sqlite3_file* file, int level) { return real(file)->pMethods->xLock(real(file), level); };
-  methods.xUnlock = [](sqlite3_file* file, int level) { return real(file)->pMethods->xUnlock(real(file), level); };
-  methods.xCheckReservedLock = [](sqlite3_file* file, int* result) {
-    return real(file)->pMethods->xCheckReservedLock(real(file), result);
-  };
-  methods.xFileControl = [](sqlite3_file* file, int operation, void* argument) {
-    return real(file)->pMethods->xFileControl(real(file), operation, argument);
-  };
-  methods.xSectorSize = [](sqlite3_file* file) { return real(file)->pMethods->xSectorSize(real(file)); };
-  methods.xDeviceCharacteristics = [](sqlite3_file* file) {
-    return real(file)->pMethods->xDeviceCharacteristics(real(file));
-  };
-  methods.xShmMap = [](sqlite3_file* file, int page, int size, int extend, void volatile** mapped) {
-    return real(file)->pMethods->xShmMap(real(file), page, size, extend, mapped);
-  };
   methods.xShmLock = [](sqlite3_file* file, int offset, int count, int flags) {
     const bool writes = offset == kWriterLock && flags == (SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE);
     const int code = writes ? processOf(file).lockForWriting() : SQLITE_OK;
-    return code == SQLITE_OK ? real(file)->pMethods->xShmLock(real(file), offset, count, flags) : code;
-  };
-  methods.xShmBarrier = [](sqlite3_file* file) { real(file)->pMethods->xShmBarrier(real(file)); };
-  methods.xShmUnmap = [](sqlite3_file* file, int removeIt) {
-    return real(file)->pMethods->xShmUnmap(real(file), removeIt);
+    return code == SQLITE_OK ? passing.xShmLock(file, offset, count, flags) : code;
   };
   return methods;
 }
@@ -132,7 +107,7 @@ int ProcessVfs::open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int
     return SQLITE_CANTOPEN;
   }
   sqlite3_vfs* const platform = sqlite3_vfs_find(nullptr);
-  const int code = platform->xOpen(platform, path, real(file), flags, outFlags);
+  const int code = platform->xOpen(platform, path, platformFile<File>(file), flags, outFlags);
   if (code == SQLITE_OK) {
     auto* made = new (file) File{};
     made->process = process;

@@ -3,10 +3,8 @@
 // backlog, and in the small one it is soon what came last.
 
 #include <array>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "bench/backlog.hpp"
 #include "bench/child_process.hpp"
 #include "bench/operation.hpp"
+#include "support/scripted_sender.hpp"
 
 namespace ackbox::bench {
 namespace {
@@ -122,45 +121,13 @@ void requireFull(std::size_t claimed) {
   }
 }
 
-/// Says when the first request came, and never answers.
-class FirstRequest final : public Sender {
-public:
-  void asyncSend(SendRequest request, SendHandler handler) override {
-    (void)request;
-    const std::scoped_lock lock(mutex_);
-    waiting_.push_back(std::move(handler));
-    came_.notify_all();
-  }
-  void stop() override {
-    std::vector<SendHandler> waiting;
-    {
-      const std::scoped_lock lock(mutex_);
-      waiting.swap(waiting_);
-    }
-    for (const SendHandler& handler : waiting) {
-      SendReport report;
-      report.outcome = RequestOutcome::cancelled;
-      handler(std::move(report));
-    }
-  }
-  void await() {
-    std::unique_lock lock(mutex_);
-    came_.wait(lock, [this] { return !waiting_.empty(); });
-  }
-
-private:
-  std::mutex mutex_;
-  std::condition_variable came_;
-  std::vector<SendHandler> waiting_;
-};
-
 double startUpMilliseconds(const std::filesystem::path& file) {
-  const auto sender = std::make_shared<FirstRequest>();
+  const auto sender = std::make_shared<testing::SilentSender>();
   const auto start = steady_clock::now();
   OutboxManager manager = OutboxManager::open(file, backlogOptions());
   manager.setSender(sender);
   manager.start();
-  sender->await();
+  sender->waitForFrames(1);
   const auto elapsed = steady_clock::now() - start;
   manager.stop();
   return std::chrono::duration<double, std::milli>(elapsed).count();

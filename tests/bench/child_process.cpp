@@ -1,55 +1,23 @@
 #include "bench/child_process.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 #include "bench/measured_disk.hpp"
+#include "support/spawn.hpp"
 
 namespace ackbox::bench {
-namespace {
-
-std::array<int, 2> makePipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw std::runtime_error("cannot make a pipe");
-  }
-  return ends;
-}
-
-}  // namespace
-
 ChildProcess::ChildProcess(const std::vector<std::string>& arguments) {
-  const std::array<int, 2> down = makePipe();
-  const std::array<int, 2> up = makePipe();
   std::vector<std::string> words = arguments;
   words.insert(words.begin(), {"ackbox_bench", "--sync-delay-us", std::to_string(syncDelay().count())});
-  std::vector<char*> argv;
-  for (std::string& word : words) {
-    argv.push_back(word.data());
-  }
-  argv.push_back(nullptr);
-  pid_ = fork();
-  if (pid_ == 0) {
-    dup2(down[0], STDIN_FILENO);
-    dup2(up[1], STDOUT_FILENO);
-    execv("/proc/self/exe", argv.data());
-    _exit(127);
-  }
-  close(down[0]);
-  close(up[1]);
-  if (pid_ < 0) {
-    close(down[1]);
-    close(up[0]);
-    throw std::runtime_error("cannot start a process");
-  }
-  input_ = fdopen(down[1], "w");
-  output_ = fdopen(up[0], "r");
+  const testing::Spawned spawned = testing::spawn("/proc/self/exe", std::move(words));
+  pid_ = spawned.id;
+  input_ = fdopen(spawned.input, "w");
+  output_ = fdopen(spawned.output, "r");
 }
 
 ChildProcess::~ChildProcess() {

@@ -59,9 +59,9 @@ void insertBatch(store::Writer& writer, std::uint64_t first, std::uint64_t sessi
   }).commit(writer);
 }
 
-std::vector<delivery::SessionClaim> claimsOf(const store::NewRows& news) {
+std::vector<delivery::SessionClaim> claimsOf(const store::NewRows& newRows) {
   std::vector<delivery::SessionClaim> claims;
-  for (const delivery::RowSeen& row : news.rows) {
+  for (const delivery::RowSeen& row : newRows.rows) {
     // Rows come in the order of their enqueues, where a batch holds one session, or each of its sessions once.
     if (claims.empty() || claims.back().session != row.session) {
       claims.push_back({row.session, {}});

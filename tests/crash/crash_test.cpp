@@ -5,26 +5,21 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "crash_world.hpp"
+#include "support/scale.hpp"
 
 namespace {
 
+using ackbox::testing::scaled;
+
 constexpr std::chrono::milliseconds kLongest(60);
 
-std::uint64_t scaled(std::uint64_t kills) {
-  const char* const scale = std::getenv("ACKBOX_TEST_SCALE");
-  const double factor = scale == nullptr ? 1.0 : std::atof(scale);
-  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(kills) * factor));
-}
-
-std::string told(std::uint64_t seed, const crash::Outcome& outcome) {
+std::string described(std::uint64_t seed, const crash::Outcome& outcome) {
   return "seed " + std::to_string(seed) + ": SIGKILLs " + std::to_string(outcome.killsOfAlice + outcome.killsOfBob) +
          " (alice " + std::to_string(outcome.killsOfAlice) + ", bob " + std::to_string(outcome.killsOfBob) +
          "), frames " + std::to_string(outcome.frames.comparison.putIn) + ", replies " +
@@ -32,18 +27,8 @@ std::string told(std::uint64_t seed, const crash::Outcome& outcome) {
          std::to_string(outcome.frames.receiver.duplicates + outcome.replies.receiver.duplicates);
 }
 
-void checkEffects(const main_job::Flow& flow) {
-  CHECK(flow.comparison.putIn > 0);
-  CHECK(flow.comparison.lost == 0);
-  CHECK(flow.comparison.repeated == 0);
-  CHECK(flow.comparison.reordered == 0);
-  CHECK(flow.comparison.unexpected == 0);
-  CHECK(flow.sender.failed == 0);
-  CHECK(flow.receiver.received == flow.comparison.effects);
-}
-
 void checkFlow(const main_job::Flow& flow) {
-  checkEffects(flow);
+  crash::checkEffects(flow);
   CHECK(flow.sender.enqueued == flow.comparison.putIn);
   CHECK(flow.sender.acked == flow.comparison.putIn);
   CHECK(flow.balances());
@@ -55,7 +40,7 @@ void killAndCompare(std::uint64_t seed, std::uint64_t kills = 70, std::chrono::m
   crash::CrashWorld world(seed, {}, extra);
   world.killAbout(scaled(kills), longest);
   const crash::Outcome outcome = world.settle();
-  MESSAGE(told(seed, outcome));
+  MESSAGE(described(seed, outcome));
   CHECK(outcome.killsOfAlice + outcome.killsOfBob >= scaled(kills));
   checkFlow(outcome.frames);
   checkFlow(outcome.replies);
@@ -86,10 +71,10 @@ TEST_CASE("P2 P3 P4 P5 P6: 40 kills of agents that defer frames, half of them to
   crash::CrashWorld world(11, {}, {"--defer"});
   world.killAbout(scaled(40));
   const crash::Outcome outcome = world.settle();
-  MESSAGE(told(11, outcome));
+  MESSAGE(described(11, outcome));
   CHECK(outcome.frames.receiver.deferred > 0);
-  checkEffects(outcome.frames);
-  checkEffects(outcome.replies);
+  crash::checkEffects(outcome.frames);
+  crash::checkEffects(outcome.replies);
 }
 
 TEST_CASE("P5: the oracle finds the frames that are lost when the mark is committed before the effect") {
@@ -101,7 +86,7 @@ TEST_CASE("P5: the oracle finds the frames that are lost when the mark is commit
     world.killAbout(kills);
     const crash::Outcome outcome = world.settle();
     lost = outcome.frames.comparison.lost;
-    MESSAGE(told(kSeed, outcome) << ", lost " << lost);
+    MESSAGE(described(kSeed, outcome) << ", lost " << lost);
     CHECK(outcome.frames.comparison.repeated == 0);
   }
   CHECK_MESSAGE(lost > 0,

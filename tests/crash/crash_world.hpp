@@ -1,5 +1,7 @@
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -84,5 +86,16 @@ private:
   Agent alice_;
   Agent bob_;
 };
+
+/// Each frame that was put in has taken effect once, in order, and nothing else has.
+inline void checkEffects(const main_job::Flow& flow) {
+  CHECK(flow.comparison.putIn > 0);
+  CHECK(flow.comparison.lost == 0);
+  CHECK(flow.comparison.repeated == 0);
+  CHECK(flow.comparison.reordered == 0);
+  CHECK(flow.comparison.unexpected == 0);
+  CHECK(flow.sender.failed == 0);
+  CHECK(flow.receiver.received == flow.comparison.effects);
+}
 
 }  // namespace crash

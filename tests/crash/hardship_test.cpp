@@ -21,16 +21,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-void checkFlow(const main_job::Flow& flow) {
-  CHECK(flow.comparison.putIn > 0);
-  CHECK(flow.comparison.lost == 0);
-  CHECK(flow.comparison.repeated == 0);
-  CHECK(flow.comparison.reordered == 0);
-  CHECK(flow.comparison.unexpected == 0);
-  CHECK(flow.sender.failed == 0);
-  CHECK(flow.receiver.received == flow.comparison.effects);
-}
-
 void suffer(crash::CrashWorld& world, const crash::Hardships& planned, milliseconds longest) {
   const crash::Suffered suffered = world.suffer(planned, longest);
   const crash::Outcome outcome = world.settle();
@@ -42,8 +32,8 @@ void suffer(crash::CrashWorld& world, const crash::Hardships& planned, milliseco
                     << ", duplicates suppressed "
                     << outcome.frames.receiver.duplicates + outcome.replies.receiver.duplicates);
   CHECK(suffered.pauses == planned.pauses);
-  checkFlow(outcome.frames);
-  checkFlow(outcome.replies);
+  crash::checkEffects(outcome.frames);
+  crash::checkEffects(outcome.replies);
 }
 
 milliseconds longestPause() {

@@ -19,11 +19,8 @@ class SecuredDaemon {
 public:
   SecuredDaemon() {
     const CertificateFiles files = authority_.issue("serve");
-    const std::string tokens = dir_.file("tokens").string();
-    writePrivateFile(tokens, "reader read reader-0123456789abcdef0123\n");
-    serve_ = std::make_unique<ServeStage>(Settings{{"tokens_file", tokens},
-                                                   {"tls.certificate_file", files.certificate.string()},
-                                                   {"tls.key_file", files.key.string()}});
+    serve_ = std::make_unique<GuardedStage>(
+        Settings{{"tls.certificate_file", files.certificate.string()}, {"tls.key_file", files.key.string()}});
   }
 
   /// What comes for a request over TLS, until the end of its connection.
@@ -39,10 +36,10 @@ public:
 private:
   TempDir dir_;
   TestAuthority authority_{dir_.file(""), "authority"};
-  std::unique_ptr<ServeStage> serve_;
+  std::unique_ptr<GuardedStage> serve_;
 };
 
-const std::string kToken = "Authorization: Bearer reader-0123456789abcdef0123\r\n";
+const std::string kToken = bearer(kReader);
 
 }  // namespace
 

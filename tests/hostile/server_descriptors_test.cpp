@@ -4,13 +4,13 @@
 // is made of the names.
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 
 #include <string>
 
 #include "hostile/crowd.hpp"
 #include "hostile/descriptor_limit.hpp"
 #include "hostile/target.hpp"
+#include "support/resource_limit.hpp"
 
 namespace ackbox::testing::server_descriptors_test {
 namespace {
@@ -18,28 +18,11 @@ namespace {
 constexpr rlim_t kUsualLimit = 1024;
 constexpr const char* kFrames = "application/cloudevents+json";
 
-/// This process may open no more, until the end of the guard's life.
-class FewDescriptors {
-public:
-  explicit FewDescriptors(rlim_t count) {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    rlimit few = before_;
-    few.rlim_cur = count;
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
-  }
-  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-  FewDescriptors(const FewDescriptors&) = delete;
-  FewDescriptors& operator=(const FewDescriptors&) = delete;
-
-private:
-  rlimit before_{};
-};
-
 TEST_CASE("hostile: 1,100 idle connections at the usual limit of 1,024 descriptors: others are served, some are left") {
   for (const RunsOn runsOn : kEveryRunsOn) {
     CAPTURE(static_cast<int>(runsOn));
     Crowd strangers;
-    const FewDescriptors usual(kUsualLimit);
+    const ResourceLimit usual(RLIMIT_NOFILE, kUsualLimit);
     Target bob({}, {}, runsOn);
     strangers.connect(bob.port(), 1100);
     CHECK(bob.servesAlice());

@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,29 +24,13 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
+#include "support/resource_limit.hpp"
 #include "support/temp_dir.hpp"
 #include "transport/http_server.hpp"
 #include "unit/transport/io_thread.hpp"
 
 namespace ackbox::descriptors_test {
 namespace {
-
-/// The soft limit of descriptors, for a while.
-class DescriptorLimit {
-public:
-  explicit DescriptorLimit(rlim_t soft) {
-    getrlimit(RLIMIT_NOFILE, &before_);
-    rlimit lowered = before_;
-    lowered.rlim_cur = std::min(soft, before_.rlim_max);
-    setrlimit(RLIMIT_NOFILE, &lowered);
-  }
-  ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
-  DescriptorLimit(const DescriptorLimit&) = delete;
-  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
-
-private:
-  rlimit before_{};
-};
 
 /// Takes connections and says nothing, under every loopback address.
 class Mute {
@@ -130,7 +113,7 @@ bool isDescriptors(const std::string& text) {
 TEST_CASE(
     "P11: 100 peers that answer are served beside 1,900 mute ones at 1,024 descriptors, before any of these times "
     "out") {
-  const DescriptorLimit limit(1'024);
+  const testing::ResourceLimit limit(RLIMIT_NOFILE, 1'024);
   const Mute mute;
   const Live live;
   OutboxOptions options;
@@ -175,7 +158,7 @@ TEST_CASE(
 
 TEST_CASE(
     "P8: without a descriptor left no peer is down and nothing is charged; it is told, and all arrive when there are") {
-  const DescriptorLimit limit(256);
+  const testing::ResourceLimit limit(RLIMIT_NOFILE, 256);
   const Live live;
   OutboxOptions options;
   for (int peer = 0; peer < 20; ++peer) {
@@ -264,7 +247,7 @@ TEST_CASE("P10: whatever a process with too few descriptors opens fails as an Er
   };
   std::size_t refused = 0;
   {
-    const DescriptorLimit limit(128);
+    const testing::ResourceLimit limit(RLIMIT_NOFILE, 128);
     std::vector<int> taken;
     for (int descriptor = open("/dev/null", O_RDONLY); descriptor >= 0; descriptor = open("/dev/null", O_RDONLY)) {
       taken.push_back(descriptor);
@@ -296,7 +279,7 @@ TEST_CASE("P10: a sender says how many connections it may have with the limit of
   HttpSender sender;
   CHECK(sender.stats().connectionsMax == 512);
   CHECK(sender.stats().connections == 0);
-  const DescriptorLimit limit(256);
+  const testing::ResourceLimit limit(RLIMIT_NOFILE, 256);
   CHECK(sender.stats().connectionsMax == 192);
   testing::IoThread io;
   sender.start(io.executor());

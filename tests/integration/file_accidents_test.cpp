@@ -4,9 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <numeric>
-#include <sstream>
-
 #include "memory_world.hpp"
 #include "support/scale.hpp"
 
@@ -20,13 +17,7 @@ std::string sessionOf(int number) {
 }
 
 Frame frameOf(const std::string& session, const std::string& data) {
-  Frame frame;
-  frame.peer = "bob";
-  frame.session = session;
-  frame.type = "say";
-  frame.data = data;
-  frame.id = session + "." + data;
-  return frame;
+  return {.peer = "bob", .session = session, .type = "say", .data = data, .id = session + "." + data};
 }
 
 // Messages `first` to `last` of every session, a session's in one commit with some of the others'.
@@ -38,15 +29,6 @@ void sayAll(Agent& alice, int first, int last) {
     }
     alice.manager->enqueueBatch(frames);
   }
-}
-
-std::vector<int> heard(const Agent& bob, const std::string& session) {
-  std::istringstream text(bob.heard(session));
-  std::vector<int> numbers;
-  for (int number = 0; text >> number;) {
-    numbers.push_back(number);
-  }
-  return numbers;
 }
 
 }  // namespace
@@ -61,15 +43,13 @@ TEST_CASE("P3: a sender put back, with more new messages than were lost, has non
     // Batches of all sizes, and each shape of the first request.
     alice.options.batchFrames = run % 2 == 0 ? 256 : 7;
     alice.close();
-    alice.open();
-    alice.speak();
+    alice.start();
     sayAll(alice, 1, 20);
     alice.untilSettled();
     alice.backUp();
     sayAll(alice, 21, 30);
     alice.untilSettled();
-    alice.close();
-    alice.restore();
+    alice.goBack();
     alice.open();
     const std::set<std::string> before = alice.acked();
     sayAll(alice, 1021, 1060);
@@ -87,12 +67,10 @@ TEST_CASE("P3: a sender put back, with more new messages than were lost, has non
       acked.erase(id);
     }
     for (int session = 0; session < kSessions; ++session) {
-      std::vector<int> expected(30);
-      std::iota(expected.begin(), expected.end(), 1);
-      CHECK(heard(bob, sessionOf(session)) == expected);
+      CHECK(bob.effects(sessionOf(session)) == numbers(1, 30));
     }
     // The new session's is the only one that may have gone out, and then it took effect.
-    CHECK(acked.size() == heard(bob, "new").size());
+    CHECK(acked.size() == bob.effectCount("new"));
     CHECK(stats.pending + stats.sending == kSessions * 40 + 1 - acked.size());
     CHECK(stats.failed == 0);
   }
@@ -109,8 +87,7 @@ TEST_CASE(
     alice.options.peerReset = PeerResetPolicy::resend;
     alice.options.peerHealth.probeDelays = {std::chrono::milliseconds(1)};
     alice.close();
-    alice.open();
-    alice.speak();
+    alice.start();
     sayAll(alice, 1, 40);
     alice.untilSettled();
     bob.backUp();
@@ -142,10 +119,8 @@ TEST_CASE(
     // Whatever session had nothing more to say.
     sayAll(alice, said + 1, said + 1);
     alice.untilSettled();
-    std::vector<int> expected(static_cast<std::size_t>(said) + 1);
-    std::iota(expected.begin(), expected.end(), 1);
     for (int session = 0; session < kSessions; ++session) {
-      CHECK(heard(bob, sessionOf(session)) == expected);
+      CHECK(bob.effects(sessionOf(session)) == numbers(1, said + 1));
     }
     for (const PeerResetEvent& reset : alice.resets()) {
       CHECK(reset.kind == (isDeleted ? PeerResetKind::peerLost : PeerResetKind::peerRestored));

@@ -31,9 +31,9 @@ void checkHeld(Agent& alice, const std::string& id) {
   });
   CHECK(alice.peer().down);
   CHECK(alice.peer().lastError.find("stale-epoch") != std::string::npos);
-  CHECK_FALSE(alice.wasAcked(id));
+  CHECK(alice.acks(id) == 0);
   CHECK(alice.manager->getStats().failed == 0);
-  // Told once, however often the peer is asked again.
+  // Reported once, however often the peer is asked again.
   const auto failures = alice.peer().failures;
   until([&] { return alice.peer().failures > failures + 2; });
   CHECK(alice.resets().size() == 1);
@@ -42,90 +42,66 @@ void checkHeld(Agent& alice, const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("P3: a sender's file with an older epoch is refused, and both sides say so") {
-  TwoAgents agents;
-  Agent& alice = agents.alice;
-  Agent& bob = agents.bob;
-  alice.count("s", 1, 3);
-  alice.untilSettled();
+TEST_CASE_FIXTURE(TwoAgents, "P3: a sender's file with an older epoch is refused, and both sides say so") {
+  alice.settle("s", 1, 3);
   alice.backUp();
   for (int life = 0; life < 3; ++life) {
     alice.close();
     alice.open();
   }
   alice.speak();
-  alice.count("s", 4, 6);
-  alice.untilSettled();
-  alice.close();
-  alice.restore();
-  alice.open();
-  alice.speak();
+  alice.settle("s", 4, 6);
+  alice.goBack();
+  alice.start();
   const std::string inOld = alice.say("s", "40");
   checkHeld(alice, inOld);
   // Refused by its epoch, whatever the session: a new one is no better.
   const std::string inNew = alice.say("u", "1");
   until([&] { return bob.manager->getStats().staleEpochs > 0; });
-  CHECK(bob.heard("s") == "1 2 3 4 5 6");
-  CHECK(bob.heard("u").empty());
-  CHECK_FALSE(alice.wasAcked(inNew));
+  CHECK(bob.effects("s") == "1 2 3 4 5 6");
+  CHECK(bob.effects("u").empty());
+  CHECK(alice.acks(inNew) == 0);
 }
 
-TEST_CASE("P3: a backup made while the sender ran is told by what it does not know, though its epoch is newer") {
-  TwoAgents agents;
-  Agent& alice = agents.alice;
-  Agent& bob = agents.bob;
-  alice.count("s", 1, 3);
-  alice.untilSettled();
+TEST_CASE_FIXTURE(
+    TwoAgents,
+    "P3: a backup made while the sender ran is recognised by what it does not know, though its epoch is newer") {
+  alice.settle("s", 1, 3);
   alice.backUp();
-  alice.count("s", 4, 6);
-  alice.untilSettled();
-  alice.close();
-  alice.restore();
-  alice.open();
-  alice.speak();
+  alice.settle("s", 4, 6);
+  alice.goBack();
+  alice.start();
   // Its number is 4, which is another message's at the peer, and 3 the last that the peer is known to have.
   const std::string id = alice.say("s", "40");
   checkHeld(alice, id);
   CHECK(alice.resets().back().session == "s");
   CHECK(alice.resets().back().expected == 3);
   CHECK(alice.resets().back().accepted == 6);
-  CHECK(bob.heard("s") == "1 2 3 4 5 6");
+  CHECK(bob.effects("s") == "1 2 3 4 5 6");
 }
 
-TEST_CASE("P3: a copy that was opened as often as the original is told by the number that both have used") {
-  TwoAgents agents;
-  Agent& alice = agents.alice;
-  Agent& bob = agents.bob;
-  alice.count("s", 1, 3);
-  alice.untilSettled();
+TEST_CASE_FIXTURE(
+    TwoAgents, "P3: a copy that was opened as often as the original is recognised by the number that both have used") {
+  alice.settle("s", 1, 3);
   alice.close();
   alice.backUp();
   // Both are opened once from here on, and each says three things of its own.
-  alice.open();
-  alice.speak();
-  alice.count("s", 4, 6);
-  alice.untilSettled();
-  alice.close();
-  alice.restore();
-  alice.open();
-  alice.speak();
+  alice.start();
+  alice.settle("s", 4, 6);
+  alice.goBack();
+  alice.start();
   alice.count("s", 40, 41);
   const std::string sixth = alice.say("s", "42");
   checkHeld(alice, sixth);
-  CHECK(bob.heard("s") == "1 2 3 4 5 6");
+  CHECK(bob.effects("s") == "1 2 3 4 5 6");
 }
 
-TEST_CASE("P3: a copy with a backlog beyond one request is told before any of it counts as delivered") {
-  TwoAgents agents;
-  Agent& alice = agents.alice;
-  Agent& bob = agents.bob;
-  alice.count("s", 1, 3);
-  alice.untilSettled();
+TEST_CASE_FIXTURE(TwoAgents,
+                  "P3: a copy with a backlog beyond one request is recognised before any of it counts as delivered") {
+  alice.settle("s", 1, 3);
   alice.backUp();
-  alice.count("s", 4, 250);
-  alice.untilSettled();
-  alice.close();
-  alice.restore();
+  alice.settle("s", 4, 250);
+  alice.goBack();
   alice.open();
   // The peer has accepted 250, which is a number of this file by now, too, but beyond the first request.
   alice.count("s", 1004, 1300);
@@ -140,12 +116,8 @@ TEST_CASE("P3: a copy with a backlog beyond one request is told before any of it
   CHECK(bob.manager->getStats().received == 250);
 }
 
-TEST_CASE("P3: a sender that only forgot what it had sent goes on") {
-  TwoAgents agents;
-  Agent& alice = agents.alice;
-  Agent& bob = agents.bob;
-  alice.count("s", 1, 3);
-  alice.untilSettled();
+TEST_CASE_FIXTURE(TwoAgents, "P3: a sender that only forgot what it had sent goes on") {
+  alice.settle("s", 1, 3);
   alice.close();
   alice.open();
   // As after a power cut, which takes back claims and settles but no enqueue: the copy knows all messages, and of none
@@ -154,55 +126,42 @@ TEST_CASE("P3: a sender that only forgot what it had sent goes on") {
   alice.backUp();
   alice.speak();
   alice.untilSettled();
-  alice.close();
-  alice.restore();
-  alice.open();
-  alice.speak();
+  alice.goBack();
+  alice.start();
   alice.untilSettled();
   CHECK(alice.resets().empty());
   CHECK(OutboxReader(*alice.manager).peers().front().state == PeerState::up);
   CHECK(bob.manager->getStats().received == 250);
   CHECK(bob.manager->getStats().duplicates >= 247);
-  alice.count("s", 251, 251);
-  alice.untilSettled();
-  CHECK(bob.heard("s").ends_with("250 251"));
+  alice.settle("s", 251, 251);
+  CHECK(bob.effects("s").ends_with("250 251"));
   CHECK(bob.manager->getStats().staleEpochs == 0);
 }
 
-TEST_CASE("P3: a held sender is let go on by its true file") {
-  TwoAgents agents;
-  Agent& alice = agents.alice;
-  Agent& bob = agents.bob;
-  alice.count("s", 1, 3);
-  alice.untilSettled();
+TEST_CASE_FIXTURE(TwoAgents, "P3: a held sender is let go on by its true file") {
+  alice.settle("s", 1, 3);
   alice.backUp();
-  alice.count("s", 4, 6);
-  alice.untilSettled();
+  alice.settle("s", 4, 6);
   alice.close();
   // Swapped: the copy speaks, is held, and the original comes back.
-  const auto file = agents.dir.file("alice.db");
-  const auto original = agents.dir.file("original.db");
+  const auto file = dir.file("alice.db");
+  const auto original = dir.file("original.db");
   std::filesystem::copy_file(file, original);
   alice.restore();
-  alice.open();
-  alice.speak();
+  alice.start();
   checkHeld(alice, alice.say("s", "40"));
   alice.close();
   alice.lose();
   std::filesystem::copy_file(original, file);
   // The copy was opened once, and so is the original now: their epochs are the same.
-  alice.open();
-  alice.speak();
-  alice.count("s", 7, 7);
-  alice.untilSettled();
-  CHECK(bob.heard("s") == "1 2 3 4 5 6 7");
+  alice.start();
+  alice.settle("s", 7, 7);
+  CHECK(bob.effects("s") == "1 2 3 4 5 6 7");
 }
 
-TEST_CASE("row 3: processes that open and close a shared file while others send are not taken for copies of it") {
-  TwoAgents agents;
-  Agent& alice = agents.alice;
-  Agent& bob = agents.bob;
-  OutboxManager second = OutboxManager::open(agents.dir.file("alice.db"), alice.options);
+TEST_CASE_FIXTURE(
+    TwoAgents, "row 3: processes that open and close a shared file while others send are not taken for copies of it") {
+  OutboxManager second = OutboxManager::open(dir.file("alice.db"), alice.options);
   std::atomic<int> resets = 0;
   const Subscription subscription = second.onPeerReset([&](const PeerResetEvent&) { ++resets; });
   second.setSender(std::make_shared<HttpSender>());
@@ -214,7 +173,7 @@ TEST_CASE("row 3: processes that open and close a shared file while others send 
     for (int session = 0; session < kSessions; ++session) {
       alice.count("s" + std::to_string(session), open, open);
     }
-    const OutboxManager third = OutboxManager::open(agents.dir.file("alice.db"), alice.options);
+    const OutboxManager third = OutboxManager::open(dir.file("alice.db"), alice.options);
   }
   alice.untilSettled();
   second.stop();

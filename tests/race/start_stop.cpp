@@ -15,8 +15,7 @@
 int main() {
   using namespace ackbox;
   testing::TempDir dir;
-  const auto sender = std::make_shared<testing::ScriptedSender>(
-      [](const SendRequest& request) { return testing::ScriptedSender::all(request, Outcome::ack); });
+  const auto sender = testing::ScriptedSender::always(Outcome::ack);
   OutboxManager manager = OutboxManager::open(dir.file("race.db"));
   manager.setSender(sender);
 

@@ -15,8 +15,7 @@ int main() {
   using namespace ackbox;
   testing::TempDir dir;
   OutboxManager manager = OutboxManager::open(dir.file("race.db"));
-  const auto sender = std::make_shared<testing::ScriptedSender>(
-      [](const SendRequest& request) { return testing::ScriptedSender::all(request, Outcome::ack); });
+  const auto sender = testing::ScriptedSender::always(Outcome::ack);
   manager.setSender(sender);
   manager.start();
 

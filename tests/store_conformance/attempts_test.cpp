@@ -13,28 +13,7 @@ using namespace ackbox::testing;
 using delivery::Settlement;
 using delivery::Transition;
 
-namespace {
-
 using Row = ClaimedRow;
-
-// Ends the claim of `row` with what `settlement` says, and claims it again.
-void failAndClaim(Row& row, const Settlement& settlement) {
-  Settlement failed = settlement;
-  failed.key = row.settlement.key;
-  failed.session = row.settlement.session;
-  failed.attempt = row.settlement.attempt;
-  REQUIRE(settleOne(*row.store, failed));
-  row.claimAgain();
-}
-
-Settlement failure(std::string error, Transition transition = Transition::release) {
-  Settlement settlement;
-  settlement.transition = transition;
-  settlement.error = std::move(error);
-  return settlement;
-}
-
-}  // namespace
 
 TEST_CASE("P10: failed attempts are logged, the newest first; one that failed as the last one did is counted there") {
   World world;
@@ -43,13 +22,13 @@ TEST_CASE("P10: failed attempts are logged, the newest first; one that failed as
   refused.took = std::chrono::milliseconds(3);
   const WallTime first = world.clock->wallNow();
   for (int count = 0; count < 300; ++count) {
-    failAndClaim(row, refused);
+    row.failAndClaim(refused);
     world.clock->advance(std::chrono::seconds(1));
   }
   Settlement busy = failure("no luck: \"\xC3\xA4\"\n", Transition::retry);
   busy.took = std::chrono::milliseconds(70);
   busy.status = 200;
-  failAndClaim(row, busy);
+  row.failAndClaim(busy);
   const std::vector<AttemptInfo> attempts = row.now()->attempts;
   REQUIRE(attempts.size() == 2);
   CHECK(attempts[0].error == busy.error);
@@ -68,9 +47,9 @@ TEST_CASE("P10: failed attempts are logged, the newest first; one that failed as
   // The same error with another status, or charged, is another way to fail.
   Settlement other = busy;
   other.status = 503;
-  failAndClaim(row, other);
+  row.failAndClaim(other);
   other.transition = Transition::release;
-  failAndClaim(row, other);
+  row.failAndClaim(other);
   CHECK(row.now()->attempts.size() == 4);
 }
 
@@ -78,7 +57,7 @@ TEST_CASE("P10: of many failed attempts the last 8 are kept, cut between two cha
   World world;
   Row row(world);
   for (int count = 0; count < 20; ++count) {
-    failAndClaim(row, failure(std::to_string(count)));
+    row.failAndClaim(failure(std::to_string(count)));
   }
   row.settlement.error = std::string(199, 'x') + "\xC3\xA4";
   row.settlement.reason = "rejected";

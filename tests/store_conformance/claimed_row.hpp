@@ -2,13 +2,17 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <utility>
+
 #include "store_conformance/world.hpp"
 
 namespace ackbox::testing {
 
 /// A message in flight, as it goes from state to state.
-struct ClaimedRow {
-  explicit ClaimedRow(const World& world) : store(world.open()), reader(world.reader()) {
+template <typename AnyWorld>
+struct ClaimedRowOf {
+  explicit ClaimedRowOf(const AnyWorld& world) : store(world.open()), reader(world.reader()) {
     id = enqueueOne(*store, frameOf("s", "{}")).messageId;
     reply = claimNew(*store);
     settlement = settlementOf(reply, delivery::Transition::release);
@@ -29,6 +33,14 @@ struct ClaimedRow {
     settlement.transition = transition;
     return settleOne(*store, settlement).has_value();
   }
+  /// Ends the claim with what `failed` says, and claims the row again.
+  void failAndClaim(delivery::Settlement failed) {
+    failed.key = settlement.key;
+    failed.session = settlement.session;
+    failed.attempt = settlement.attempt;
+    REQUIRE(settleOne(*store, failed));
+    claimAgain();
+  }
   /// Gives the session back, and claims the row again.
   void claimAgain() {
     const delivery::SessionRelease released{.session = settlement.session, .dueAt = {}, .previousSequence = {}};
@@ -40,11 +52,21 @@ struct ClaimedRow {
   [[nodiscard]] std::optional<MessageInfo> now() const { return reader->find(id); }
   [[nodiscard]] Stats stats() const { return reader->stats(); }
 
-  std::unique_ptr<store::Store> store;
-  std::unique_ptr<const store::Reader> reader;
+  decltype(std::declval<const AnyWorld&>().open()) store;
+  decltype(std::declval<const AnyWorld&>().reader()) reader;
   std::string id;
   store::ClaimReply reply;
   delivery::Settlement settlement;
 };
+
+using ClaimedRow = ClaimedRowOf<World>;
+
+inline delivery::Settlement failure(std::string error,
+                                    delivery::Transition transition = delivery::Transition::release) {
+  delivery::Settlement settlement;
+  settlement.transition = transition;
+  settlement.error = std::move(error);
+  return settlement;
+}
 
 }  // namespace ackbox::testing

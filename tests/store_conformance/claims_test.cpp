@@ -27,9 +27,9 @@ delivery::SessionClaim wantedOf(const store::ClaimReply& reply) {
 }
 
 delivery::RowSeen onlyNew(store::Store& store) {
-  const store::NewRows news = store.discovery().take(10);
-  REQUIRE(news.rows.size() == 1);
-  return news.rows.front();
+  const store::NewRows newRows = store.discovery().take(10);
+  REQUIRE(newRows.rows.size() == 1);
+  return newRows.rows.front();
 }
 
 Frame fullFrame() {
@@ -38,6 +38,17 @@ Frame fullFrame() {
   frame.correlationId = "question";
   frame.expiresAt = WallTime(std::chrono::hours(1'000'000));
   return frame;
+}
+
+/// Charges what was claimed, whose session goes on at this instant.
+void retryAt(store::Store& store, const store::ClaimReply& reply, WallTime dueAt, bool isFirm = false) {
+  const auto retry = settlementOf(reply, Transition::retry);
+  delivery::SessionRelease released{.session = retry.session, .dueAt = dueAt, .previousSequence = {}};
+  released.isFirm = isFirm;
+  inTransaction(store, [&] {
+    store.settles().settle({&retry, 1});
+    store.claims().endClaims({&released, 1});
+  });
 }
 
 }  // namespace
@@ -147,13 +158,8 @@ TEST_CASE("P8: a backoff set by one process holds in the other, until it is due 
   const auto second = world.open();
   enqueueOne(*first, frameOf("s"));
   const auto reply = claimNew(*first);
-  auto retry = settlementOf(reply, Transition::retry);
   const WallTime dueAt = world.clock->wallNow() + std::chrono::seconds(5);
-  const delivery::SessionRelease released{.session = retry.session, .dueAt = dueAt, .previousSequence = {}};
-  inTransaction(*first, [&] {
-    first->settles().settle({&retry, 1});
-    first->claims().endClaims({&released, 1});
-  });
+  retryAt(*first, reply, dueAt);
   const auto refused = claimOf(*second, wantedOf(reply));
   CHECK(refused.sessions.at(0).status == ClaimStatus::notDue);
   CHECK(refused.sessions.at(0).dueAt == dueAt);
@@ -173,14 +179,7 @@ TEST_CASE("P3: row 18: an instant that was chosen stands in the other process, h
   const auto second = world.open();
   enqueueOne(*first, frameOf("s"));
   const auto reply = claimNew(*first);
-  auto retry = settlementOf(reply, Transition::retry);
-  delivery::SessionRelease released{
-      .session = retry.session, .dueAt = world.clock->wallNow() + std::chrono::hours(50), .previousSequence = {}};
-  released.isFirm = true;
-  inTransaction(*first, [&] {
-    first->settles().settle({&retry, 1});
-    first->claims().endClaims({&released, 1});
-  });
+  retryAt(*first, reply, world.clock->wallNow() + std::chrono::hours(50), true);
   CHECK(claimOf(*second, wantedOf(reply)).sessions.at(0).status == ClaimStatus::notDue);
   world.clock->advance(std::chrono::hours(50));
   CHECK(claimOf(*second, wantedOf(reply)).sessions.at(0).status == ClaimStatus::claimed);

@@ -16,21 +16,6 @@ using namespace ackbox::testing;
 using store::Admission;
 using store::InboundIdentity;
 
-namespace {
-
-constexpr std::chrono::milliseconds kDay = std::chrono::hours(24);
-constexpr store::MarkLife kClosingLife{kMarkRetention, 10 * kMarkRetention, 180 * kDay};
-
-/// A frame of a session of `origin`.
-Admission speak(store::Store& store, std::string_view origin, std::uint64_t sequence, std::string_view session = "s") {
-  InboundIdentity identity = numbered(sequence, sequence - 1);
-  identity.origin = origin;
-  identity.session = session;
-  return offer(store, identity, kClosingLife).admission;
-}
-
-}  // namespace
-
 TEST_CASE("P6: a store that was silent for long after another began is closed, and nothing of it takes effect again") {
   World world;
   const auto store = world.open();

@@ -119,11 +119,11 @@ TEST_CASE("P3: an inbound frame that waits is found, though it was given its key
                       },
                       [&](int writer) { writers[writer]->commit(); },
                       [&] {
-                        store::NewInboxRows news =
+                        store::NewInboxRows newRows =
                             inTransaction(*reader, [&] { return reader->inbox().rowsAfter(cursor, 10); });
-                        cursor = std::move(news.next);
+                        cursor = std::move(newRows.next);
                         Names found;
-                        for (const store::InboxPlace& place : news.rows) {
+                        for (const store::InboxPlace& place : newRows.rows) {
                           found.push_back(claimRow(*reader, place.key).row.frame.id);
                         }
                         return found;
@@ -167,10 +167,10 @@ TEST_CASE("P3: the inbox is read in slices of any size, each row once, and what 
     std::vector<store::InboxKey> found;
     store::InboxCursor cursor;
     for (int look = 0; look < 10; ++look) {
-      store::NewInboxRows news = inTransaction(*store, [&] { return store->inbox().rowsAfter(cursor, limit); });
-      CHECK(news.rows.size() <= limit);
-      cursor = std::move(news.next);
-      for (const store::InboxPlace& place : news.rows) {
+      store::NewInboxRows newRows = inTransaction(*store, [&] { return store->inbox().rowsAfter(cursor, limit); });
+      CHECK(newRows.rows.size() <= limit);
+      cursor = std::move(newRows.next);
+      for (const store::InboxPlace& place : newRows.rows) {
         found.push_back(place.key);
       }
       if (look == 1) {

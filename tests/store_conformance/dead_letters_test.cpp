@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "ackbox/error.hpp"
+#include "store_conformance/failed_messages.hpp"
 #include "store_conformance/world.hpp"
 
 namespace dead_letters_test {
@@ -18,29 +19,9 @@ using delivery::Transition;
 
 namespace {
 
-struct Entry {
-  const char* id;
-  const char* session;
-};
-
-/// A store whose messages, each in the session named, have all failed.
-struct Failed {
-  explicit Failed(std::initializer_list<Entry> entries) : store(world.open()) {
-    for (const auto [id, session] : entries) {
-      enqueueOne(*store, frameOf(session, R"({"of":")" + std::string(id) + "\"}", id));
-    }
-    const store::ClaimReply reply = claimNew(*store);
-    for (std::size_t session = 0; session < reply.sessions.size(); ++session) {
-      for (std::size_t row = 0; row < reply.sessions[session].rows.size(); ++row) {
-        auto settlement = settlementOf(reply, Transition::fail, session, row);
-        settlement.reason = "rejected";
-        REQUIRE(settleOne(*store, settlement));
-      }
-      const delivery::SessionRelease release{
-          .session = reply.sessions[session].session, .dueAt = {}, .previousSequence = {}};
-      inTransaction(*store, [&] { store->claims().endClaims({&release, 1}); });
-    }
-  }
+/// A store whose messages have all failed.
+struct Failed : FailedMessages<World> {
+  using FailedMessages::FailedMessages;
 
   store::HandChange change(std::string_view id, Transition transition) {
     return inTransaction(*store, [&] { return store->deadLetters().change(id, transition, "by hand"); });
@@ -50,9 +31,6 @@ struct Failed {
   }
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view id) const { return world.find(id); }
   [[nodiscard]] std::unique_ptr<const store::Reader> reader() const { return world.reader(); }
-
-  World world;
-  std::unique_ptr<store::Store> store;
 };
 
 }  // namespace
@@ -70,10 +48,10 @@ TEST_CASE("P4: row 8: a redriven message keeps its id, data and expiry, and take
   CHECK(found->retryCount == 0);
   CHECK(found->enqueuedAt == failed.world.clock->wallNow());
   CHECK(enqueueOne(*failed.store, frameOf("s")).sequence == 4);
-  const auto news = failed.store->discovery().take(10).rows;
-  REQUIRE(news.size() == 2);
+  const auto newRows = failed.store->discovery().take(10).rows;
+  REQUIRE(newRows.size() == 2);
   const store::ClaimReply reply = inTransaction(*failed.store, [&] {
-    const delivery::SessionClaim claim{news[0].session, {news[0].key, news[1].key}};
+    const delivery::SessionClaim claim{newRows[0].session, {newRows[0].key, newRows[1].key}};
     return failed.store->claims().claim({&claim, 1});
   });
   REQUIRE(reply.messages.size() == 2);

@@ -119,11 +119,11 @@ TEST_CASE(
   CHECK(ours->discovery().take(10).rows.empty());
   // As a poll does.
   inTransaction(*ours, [] {});
-  const auto news = ours->discovery().take(10);
-  CHECK(news.rows.size() == 1);
-  REQUIRE(news.holds);
-  REQUIRE(news.holds->peers.size() == 1);
-  CHECK(news.holds->peers[0].isPaused);
+  const auto newRows = ours->discovery().take(10);
+  CHECK(newRows.rows.size() == 1);
+  REQUIRE(newRows.holds);
+  REQUIRE(newRows.holds->peers.size() == 1);
+  CHECK(newRows.holds->peers[0].isPaused);
   CHECK_FALSE(ours->discovery().take(10).holds);
 }
 

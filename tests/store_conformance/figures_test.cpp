@@ -13,40 +13,6 @@ using delivery::Transition;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-namespace {
-
-/// Settles what is new so.
-void settleAll(store::Store& store, Transition transition) {
-  const store::ClaimReply reply = claimNew(store);
-  inTransaction(store, [&] {
-    std::vector<delivery::SessionRelease> releases;
-    for (std::size_t session = 0; session < reply.sessions.size(); ++session) {
-      for (std::size_t row = 0; row < reply.sessions[session].rows.size(); ++row) {
-        delivery::Settlement settlement = settlementOf(reply, transition, session, row);
-        settlement.reason = "test";
-        store.settles().settle({&settlement, 1});
-      }
-      releases.push_back({.session = reply.sessions[session].session, .dueAt = {}, .previousSequence = {}});
-    }
-    store.claims().endClaims(releases);
-  });
-}
-
-void addPeers(World& world, std::initializer_list<const char*> names) {
-  world.options.peers.clear();
-  for (const char* name : names) {
-    world.options.peers.push_back({.name = name});
-  }
-}
-
-Frame frameTo(const std::string& peer, const std::string& session) {
-  Frame frame = frameOf(session);
-  frame.peer = peer;
-  return frame;
-}
-
-}  // namespace
-
 TEST_CASE("P10: row 24: the time from enqueue to ACK and the last ACK are told, and survive a restart") {
   World world;
   {
@@ -87,7 +53,7 @@ TEST_CASE("P13: row 13: the age of the oldest message is told, and stands still 
 
 TEST_CASE("P10: row 24: each peer has its own gauges and totals, also the one that was alone before") {
   World world;
-  addPeers(world, {"alice"});
+  setPeers(world.options, {"alice"});
   {
     const auto store = world.open();
     enqueueOne(*store, frameTo("alice", "s"));
@@ -99,7 +65,7 @@ TEST_CASE("P10: row 24: each peer has its own gauges and totals, also the one th
     CHECK(alone[0].pending == 1);
     CHECK(alone[0].acked == 1);
   }
-  addPeers(world, {"alice", "bob"});
+  setPeers(world.options, {"alice", "bob"});
   const auto store = world.open();
   // The same name of a session is another session with another peer.
   enqueueOne(*store, frameTo("bob", "s"));
@@ -136,7 +102,7 @@ TEST_CASE("P10: row 24: each peer has its own gauges and totals, also the one th
 
 TEST_CASE("P10: row 24: a session tells what waits in it, and sessions come in pages") {
   World world;
-  addPeers(world, {"alice", "bob"});
+  setPeers(world.options, {"alice", "bob"});
   const auto store = world.open();
   for (const char* peer : {"alice", "bob"}) {
     for (const char* session : {"s", "t"}) {

@@ -27,23 +27,23 @@ struct Kept : World {
   static std::optional<PeerResetEvent> hear(store::Store& store, PeerResetKind kind, const std::string& peerStore,
                                             delivery::SessionKey session = 0, std::uint64_t accepted = 0,
                                             std::uint64_t epoch = 1, bool isFresh = false) {
-    delivery::PeerIdentity news;
-    news.peer = store.peers().rows().front().key;
-    news.found = kind;
-    news.store = peerStore;
-    news.storeEpoch = epoch;
-    news.session = session;
-    news.expected = 9;
-    news.accepted = accepted;
-    news.isFresh = isFresh;
-    return inTransaction(store, [&] { return store.peerResets().recordIdentity(news); });
+    delivery::PeerIdentity identity;
+    identity.peer = store.peers().rows().front().key;
+    identity.found = kind;
+    identity.store = peerStore;
+    identity.storeEpoch = epoch;
+    identity.session = session;
+    identity.expected = 9;
+    identity.accepted = accepted;
+    identity.isFresh = isFresh;
+    return inTransaction(store, [&] { return store.peerResets().recordIdentity(identity); });
   }
   static void meet(store::Store& store, const std::string& peerStore) {
-    delivery::PeerIdentity news;
-    news.peer = store.peers().rows().front().key;
-    news.store = peerStore;
-    news.storeEpoch = 1;
-    CHECK_FALSE(inTransaction(store, [&] { return store.peerResets().recordIdentity(news); }));
+    delivery::PeerIdentity identity;
+    identity.peer = store.peers().rows().front().key;
+    identity.store = peerStore;
+    identity.storeEpoch = 1;
+    CHECK_FALSE(inTransaction(store, [&] { return store.peerResets().recordIdentity(identity); }));
   }
   static store::ClaimReply claim(store::Store& store, delivery::SessionKey session,
                                  std::vector<delivery::MessageKey> keys) {

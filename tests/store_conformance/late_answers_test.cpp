@@ -69,7 +69,7 @@ TEST_CASE("P3 P5: an answer to what was claimed before the peer forgot gives the
   CHECK(settleOne(*store, counts));
 }
 
-TEST_CASE("P3: an answer from before a reset does not count in the step that brings the news of the reset") {
+TEST_CASE("P3: an answer from before a reset does not count in the step that brings the reset") {
   Kept world;
   const auto store = world.open();
   Kept::meet(*store, "one");
@@ -84,8 +84,8 @@ TEST_CASE("P3: an answer from before a reset does not count in the step that bri
   auto acked = settlementOf(reply, Transition::ack);
   acked.recalls = 0;
   bool counts = false;
-  SUBCASE("it came before that news") {}
-  SUBCASE("it came with that news, so that it is from after the reset") {
+  SUBCASE("it came before the reset was seen") {}
+  SUBCASE("it came with what shows the reset, so that it is from after the reset") {
     acked.isAfterReset = true;
     counts = true;
   }

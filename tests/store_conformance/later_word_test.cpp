@@ -211,15 +211,15 @@ TEST_CASE("P3: the word of a store that is lost settles nothing, nor one on what
   frame.peer = "bob";
   REQUIRE(enqueueOne(*store, frame).isNew());
   const auto hear = [&](std::optional<PeerResetKind> found, const char* name) {
-    delivery::PeerIdentity news;
-    news.peer = 1;
+    delivery::PeerIdentity identity;
+    identity.peer = 1;
     for (const store::PeerRow& peer : store->peers().rows()) {
-      news.peer = peer.name == "bob" ? peer.key : news.peer;
+      identity.peer = peer.name == "bob" ? peer.key : identity.peer;
     }
-    news.found = found;
-    news.store = name;
-    news.storeEpoch = 1;
-    inTransaction(*store, [&] { static_cast<void>(store->peerResets().recordIdentity(news)); });
+    identity.found = found;
+    identity.store = name;
+    identity.storeEpoch = 1;
+    inTransaction(*store, [&] { static_cast<void>(store->peerResets().recordIdentity(identity)); });
   };
   const auto later = [&](const char* origin) {
     FrameResult word;

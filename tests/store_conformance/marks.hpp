@@ -45,4 +45,16 @@ inline store::AdmissionReply offer(store::Store& store, const store::InboundIden
   });
 }
 
+inline constexpr std::chrono::milliseconds kDay = std::chrono::hours(24);
+inline constexpr store::MarkLife kClosingLife{kMarkRetention, 10 * kMarkRetention, 180 * kDay};
+
+/// A frame of a session of `origin`.
+inline store::Admission speak(store::Store& store, std::string_view origin, std::uint64_t sequence,
+                              std::string_view session = "s") {
+  store::InboundIdentity identity = numbered(sequence, sequence - 1);
+  identity.origin = origin;
+  identity.session = session;
+  return offer(store, identity, kClosingLife).admission;
+}
+
 }  // namespace ackbox::testing

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "ackbox/frame.hpp"
+#include "ackbox/options.hpp"
 #include "store/store.hpp"
 
 // The steps of a message, one transaction each, on any store.
@@ -22,6 +24,12 @@ inline Frame frameOf(std::string session, std::string data = "{}", std::string i
   return frame;
 }
 
+inline Frame frameTo(const std::string& peer, const std::string& session) {
+  Frame frame = frameOf(session);
+  frame.peer = peer;
+  return frame;
+}
+
 inline Frame keyed(const std::string& key, const std::string& session = "s") {
   Frame frame = frameOf(session);
   frame.idempotencyKey = key;
@@ -32,6 +40,13 @@ inline Frame latest(const std::string& key, const std::string& data = "{}", cons
   Frame frame = frameOf(session, data);
   frame.supersedeKey = key;
   return frame;
+}
+
+inline void setPeers(OutboxOptions& options, std::initializer_list<const char*> names) {
+  options.peers.clear();
+  for (const char* name : names) {
+    options.peers.push_back({.name = name});
+  }
 }
 
 /// Runs `work` in a transaction of its own.
@@ -90,6 +105,23 @@ inline delivery::Settlement settlementOf(const store::ClaimReply& reply, deliver
   settlement.attempt = reply.sessions.at(session).rows.at(row).attempt;
   settlement.transition = transition;
   return settlement;
+}
+
+/// Claims and settles all of what is new so.
+inline void settleAll(store::Store& store, delivery::Transition transition, const std::string& reason = "test") {
+  const store::ClaimReply reply = claimNew(store);
+  inTransaction(store, [&] {
+    std::vector<delivery::SessionRelease> releases;
+    for (std::size_t session = 0; session < reply.sessions.size(); ++session) {
+      for (std::size_t row = 0; row < reply.sessions[session].rows.size(); ++row) {
+        delivery::Settlement settlement = settlementOf(reply, transition, session, row);
+        settlement.reason = reason;
+        store.settles().settle({&settlement, 1});
+      }
+      releases.push_back({.session = reply.sessions[session].session, .dueAt = {}, .previousSequence = {}});
+    }
+    store.claims().endClaims(releases);
+  });
 }
 
 inline std::optional<store::SettledMessage> settleOne(store::Store& store, const delivery::Settlement& settlement) {

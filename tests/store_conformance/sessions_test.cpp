@@ -15,9 +15,9 @@ using delivery::ClaimStatus;
 namespace {
 
 delivery::RowSeen onlyNew(store::Store& store) {
-  const store::NewRows news = store.discovery().take(10);
-  REQUIRE(news.rows.size() == 1);
-  return news.rows.front();
+  const store::NewRows newRows = store.discovery().take(10);
+  REQUIRE(newRows.rows.size() == 1);
+  return newRows.rows.front();
 }
 
 std::uint64_t enqueueTo(store::Store& store, const std::string& session) {
@@ -82,13 +82,13 @@ TEST_CASE("P4: a session obeys what was ordered since its last claim, and tells 
     CHECK(claimOf(*store, row).sessions.front().status == ClaimStatus::notDue);
   }
   SUBCASE("forgotten by its peer") {
-    delivery::PeerIdentity news;
-    news.peer = store->peers().rows().front().key;
-    news.session = session;
-    news.store = "another";
-    news.storeEpoch = 1;
-    news.found = PeerResetKind::peerLost;
-    inTransaction(*store, [&] { static_cast<void>(store->peerResets().recordIdentity(news)); });
+    delivery::PeerIdentity identity;
+    identity.peer = store->peers().rows().front().key;
+    identity.session = session;
+    identity.store = "another";
+    identity.storeEpoch = 1;
+    identity.found = PeerResetKind::peerLost;
+    inTransaction(*store, [&] { static_cast<void>(store->peerResets().recordIdentity(identity)); });
     static_cast<void>(store->discovery().take(10));
     CHECK(claimOf(*store, row).sessions.front().previousSequence == 0);
   }

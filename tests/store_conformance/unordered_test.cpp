@@ -38,13 +38,13 @@ TEST_CASE("P4: row 16: unordered messages have no sequence and share a lane per 
   CHECK(enqueueOne(*store, unordered()).sequence == 0);
   CHECK(enqueueOne(*store, unordered()).sequence == 0);
   enqueueOne(*store, unordered(9));
-  const store::NewRows news = store->discovery().take(10);
-  REQUIRE(news.sessions.size() == 2);
-  CHECK(news.sessions[0].unordered);
-  CHECK(news.sessions[1].unordered);
-  CHECK(news.sessions[1].priority == 9);
-  CHECK(news.rows[0].session == news.rows[1].session);
-  CHECK(news.rows[2].session != news.rows[1].session);
+  const store::NewRows newRows = store->discovery().take(10);
+  REQUIRE(newRows.sessions.size() == 2);
+  CHECK(newRows.sessions[0].unordered);
+  CHECK(newRows.sessions[1].unordered);
+  CHECK(newRows.sessions[1].priority == 9);
+  CHECK(newRows.rows[0].session == newRows.rows[1].session);
+  CHECK(newRows.rows[2].session != newRows.rows[1].session);
   CHECK(world.problems() == "");
 }
 

@@ -34,6 +34,14 @@ public:
     return report;
   }
 
+  /// The report of a request that was refused or not answered.
+  [[nodiscard]] static SendReport failed(RequestOutcome outcome, std::string error) {
+    SendReport report;
+    report.outcome = outcome;
+    report.error = std::move(error);
+    return report;
+  }
+
   /// Answers every request with `outcome`.
   [[nodiscard]] static std::shared_ptr<ScriptedSender> always(Outcome outcome) {
     return std::make_shared<ScriptedSender>([outcome](const SendRequest& request) { return all(request, outcome); });

@@ -12,23 +12,15 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
-#include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "bench/rest.hpp"
 #include "hostile/campaign/line.hpp"
+#include "support/spawn.hpp"
 
 namespace ackbox::campaign {
 namespace {
-
-std::array<int, 2> makePipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw std::runtime_error("cannot make a pipe");
-  }
-  return ends;
-}
 
 std::string describe(int status) {
   return WIFEXITED(status) ? "exit " + std::to_string(WEXITSTATUS(status))
@@ -38,33 +30,16 @@ std::string describe(int status) {
 }  // namespace
 
 AgentProcess::AgentProcess(const std::vector<std::string>& command, Errors errors) {
-  const std::array<int, 2> down = makePipe();
-  const std::array<int, 2> up = makePipe();
-  std::vector<std::string> words = command;
-  std::vector<char*> argv;
-  for (std::string& word : words) {
-    argv.push_back(word.data());
-  }
-  argv.push_back(nullptr);
-  pid_ = fork();
-  if (pid_ == 0) {
+  const testing::Spawned spawned = testing::spawn(command.front().c_str(), command, [errors] {
     // As a program that was started by hand; this one ignores it.
     signal(SIGPIPE, SIG_DFL);
-    dup2(down[0], STDIN_FILENO);
-    dup2(up[1], STDOUT_FILENO);
     if (errors == Errors::dropped) {
       dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
     }
-    execv(argv[0], argv.data());
-    _exit(127);
-  }
-  ::close(down[0]);
-  ::close(up[1]);
-  input_ = down[1];
-  output_ = up[0];
-  if (pid_ < 0) {
-    throw std::runtime_error("cannot start a process");
-  }
+  });
+  pid_ = spawned.id;
+  input_ = spawned.input;
+  output_ = spawned.output;
 }
 
 AgentProcess::~AgentProcess() {

@@ -116,8 +116,7 @@ TEST_CASE("beside an agent that runs, the tool looks and changes, and the agent 
   CHECK(stage.run({"stats", stage.file()}).out.find("PID") != std::string::npos);
   CHECK(stage.run({"retry", stage.file(), "dead-1"}).code == 0);
   CHECK(stage.run({"enqueue", stage.file()}, {.in = R"({"peer":"bob","type":"t","id":"by-tool"})"}).code == 0);
-  const auto sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  const auto sender = ScriptedSender::always(Outcome::ack);
   agent.setSender(sender);
   agent.drainOnce();
   CHECK_FALSE(agent.find("dead-1"));

@@ -17,6 +17,22 @@ struct Claiming : Stage {
   }
 };
 
+/// What of five messages goes once the peer has granted this credit in its answer to one before them.
+Keys sentWithinCredit(std::uint32_t frames, std::uint64_t bytes) {
+  Claiming stage;
+  stage.enqueue(1);
+  for (int count = 0; count < 5; ++count) {
+    stage.enqueue(1);
+  }
+  SendReport report;
+  report.outcome = RequestOutcome::answered;
+  report.results = {Stage::result(Outcome::ack)};
+  report.creditFrames = frames;
+  report.creditBytes = bytes;
+  stage.report(report);
+  return stage.onlySend();
+}
+
 MachineOptions batchesOf(std::uint32_t frames) {
   MachineOptions options;
   options.batchFrames = frames;
@@ -72,34 +88,12 @@ TEST_CASE("Sessions take turns") {
 }
 
 TEST_CASE("The peer's credit bounds a batch in frames and in bytes") {
-  Claiming stage;
-  stage.enqueue(1);
-  for (int count = 0; count < 5; ++count) {
-    stage.enqueue(1);
-  }
-  SendReport report;
-  report.outcome = RequestOutcome::answered;
-  report.results = {Stage::result(Outcome::ack)};
-  report.creditFrames = 3;
   // Room for two frames of 100 bytes with what surrounds them on the wire.
-  report.creditBytes = 4'000;
-  stage.report(report);
-  CHECK(stage.onlySend() == Keys{2, 3});
+  CHECK(sentWithinCredit(3, 4'000) == Keys{2, 3});
 }
 
 TEST_CASE("The peer's credit of frames bounds a batch for which there are bytes enough") {
-  Claiming stage;
-  stage.enqueue(1);
-  for (int count = 0; count < 5; ++count) {
-    stage.enqueue(1);
-  }
-  SendReport report;
-  report.outcome = RequestOutcome::answered;
-  report.results = {Stage::result(Outcome::ack)};
-  report.creditFrames = 3;
-  report.creditBytes = 1'000'000;
-  stage.report(report);
-  CHECK(stage.onlySend() == Keys{2, 3, 4});
+  CHECK(sentWithinCredit(3, 1'000'000) == Keys{2, 3, 4});
 }
 
 TEST_CASE("P4: a small row does not pass a large one for which the batch had no room") {

@@ -24,15 +24,15 @@ struct Memory : Stage {
     return made;
   }
   /// Answers the oldest send; what it showed.
-  std::vector<PeerIdentity> hear(SendReport made) {
+  std::vector<PeerIdentity> answer(SendReport made) {
     REQUIRE_FALSE(sends.empty());
     const Actions::Send send = std::move(sends.front());
     sends.pop_front();
     Actions actions;
     machine->answered(send.request, made, now, actions);
-    std::vector<PeerIdentity> news = actions.identities;
+    std::vector<PeerIdentity> shown = actions.identities;
     perform(std::move(actions));
-    return news;
+    return shown;
   }
   /// What the store does with what a peer has deferred and forgotten: it tells the row anew, as waiting.
   void putBack(MessageKey key) {
@@ -43,20 +43,20 @@ struct Memory : Stage {
   bool isDown() { return machine->peer(kPeer)->down; }
 };
 
-TEST_CASE("A peer that says who it is, as it did before, is no news; opened again, it is noted") {
+TEST_CASE("A peer that says who it is, as it did before, changes nothing; opened again, it is noted") {
   Memory stage;
   stage.enqueue(1);
-  CHECK(stage.hear(stage.acks(1, "one")).empty());
+  CHECK(stage.answer(stage.acks(1, "one")).empty());
   stage.enqueue(1);
-  CHECK(stage.hear(stage.acks(1, "")).empty());
+  CHECK(stage.answer(stage.acks(1, "")).empty());
   stage.enqueue(1);
-  const auto news = stage.hear(stage.acks(1, "one", 8));
-  REQUIRE(news.size() == 1);
-  CHECK_FALSE(news[0].found);
-  CHECK(news[0].storeEpoch == 8);
+  const auto shown = stage.answer(stage.acks(1, "one", 8));
+  REQUIRE(shown.size() == 1);
+  CHECK_FALSE(shown[0].found);
+  CHECK(shown[0].storeEpoch == 8);
   // An answer from before that, come late.
   stage.enqueue(1);
-  CHECK(stage.hear(stage.acks(1, "one", 7)).empty());
+  CHECK(stage.answer(stage.acks(1, "one", 7)).empty());
 }
 
 TEST_CASE(
@@ -65,23 +65,23 @@ TEST_CASE(
   stage.enqueue(1);
   stage.enqueue(2);
   REQUIRE(stage.sends.size() == 2);
-  CHECK(stage.hear(stage.acks(1, "one")).empty());
+  CHECK(stage.answer(stage.acks(1, "one")).empty());
   CHECK_FALSE(stage.settled.back().isAfterReset);
-  REQUIRE(stage.hear(stage.acks(1, "two", 1)).size() == 1);
+  REQUIRE(stage.answer(stage.acks(1, "two", 1)).size() == 1);
   CHECK(stage.settled.back().isAfterReset);
   CHECK(stage.releases.back().isAfterReset);
   stage.enqueue(1);
-  stage.hear(stage.acks(1, "two", 1));
+  stage.answer(stage.acks(1, "two", 1));
   CHECK_FALSE(stage.settled.back().isAfterReset);
   // Only opened again: nothing was reset.
   stage.enqueue(1);
-  CHECK(stage.hear(stage.acks(1, "two", 2)).size() == 1);
+  CHECK(stage.answer(stage.acks(1, "two", 2)).size() == 1);
   CHECK_FALSE(stage.settled.back().isAfterReset);
   // In a session the peer has less than it had.
   stage.enqueue(1);
   SendReport less = stage.acks(1, "two", 2);
   less.sessions.push_back({.firstFrame = 0, .accepted = 0});
-  REQUIRE(stage.hear(less).size() == 1);
+  REQUIRE(stage.answer(less).size() == 1);
   CHECK(stage.settled.back().isAfterReset);
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("P4: another store is told once, and what the old one had deferred goe
   const MessageKey first = stage.enqueue(1);
   SendReport defer = stage.acks(1, "one");
   defer.results[0].outcome = Outcome::defer;
-  CHECK(stage.hear(defer).empty());
+  CHECK(stage.answer(defer).empty());
   CHECK(stage.state(first) == MessageState::sent);
   const MessageKey second = stage.enqueue(1);
   SendReport refused = stage.acks(1, "two", 1);
@@ -98,10 +98,10 @@ TEST_CASE("P4: another store is told once, and what the old one had deferred goe
   refused.sessions.push_back({.firstFrame = 0, .accepted = 0});
   // As long as the machine has not been told what was put back.
   stage.claimStatus[1] = ClaimStatus::busy;
-  const auto news = stage.hear(refused);
-  REQUIRE(news.size() == 1);
-  CHECK(news[0].found == PeerResetKind::peerLost);
-  CHECK(news[0].store == "two");
+  const auto shown = stage.answer(refused);
+  REQUIRE(shown.size() == 1);
+  CHECK(shown[0].found == PeerResetKind::peerLost);
+  CHECK(shown[0].store == "two");
   CHECK(stage.releases.back().previousSequence == 0);
   stage.putBack(first);
   stage.claimStatus.clear();
@@ -118,59 +118,60 @@ TEST_CASE(
   REQUIRE(stage.sends.size() == 2);
   // The second request is answered first.
   std::swap(stage.sends[0], stage.sends[1]);
-  CHECK(stage.hear(stage.acks(1, "two", 1)).size() == 1);
-  CHECK(stage.hear(stage.acks(1, "one", 7)).empty());
+  CHECK(stage.answer(stage.acks(1, "two", 1)).size() == 1);
+  CHECK(stage.answer(stage.acks(1, "one", 7)).empty());
   // It is on its way to the new one.
   CHECK(stage.state(first) == MessageState::sending);
   CHECK(stage.rows.at(first).retryCount == 0);
   stage.enqueue(1);
-  CHECK(stage.hear(stage.acks(1, "two", 1)).empty());
+  CHECK(stage.answer(stage.acks(1, "two", 1)).empty());
 }
 
 TEST_CASE("P4: a peer with less than it had is told with both numbers, and the session goes on from its own") {
   Memory stage(1);
   for (int count = 0; count < 3; ++count) {
     stage.enqueue(1);
-    CHECK(stage.hear(stage.acks(1, "one")).empty());
+    CHECK(stage.answer(stage.acks(1, "one")).empty());
   }
   const MessageKey fourth = stage.enqueue(1);
   SendReport refused = stage.acks(1, "one");
   refused.results[0] = Stage::result(Outcome::nack, "out-of-sequence");
   refused.sessions.push_back({.firstFrame = 0, .accepted = 1});
-  const auto news = stage.hear(refused);
-  REQUIRE(news.size() == 1);
-  CHECK(news[0].found == PeerResetKind::peerRestored);
-  CHECK(news[0].session == 1);
-  CHECK(news[0].expected == 3);
-  CHECK(news[0].accepted == 1);
+  const auto shown = stage.answer(refused);
+  REQUIRE(shown.size() == 1);
+  CHECK(shown[0].found == PeerResetKind::peerRestored);
+  CHECK(shown[0].session == 1);
+  CHECK(shown[0].expected == 3);
+  CHECK(shown[0].accepted == 1);
   CHECK(stage.sends.front().items.front().previousSequence == 1);
   CHECK(stage.state(fourth) == MessageState::sending);
   CHECK(stage.rows.at(fourth).retryCount == 0);
   CHECK_FALSE(stage.isDown());
 }
 
-TEST_CASE("P3: that a peer went back is fresh news where a session had spoken since the last time, and told as such") {
+TEST_CASE(
+    "P3: that a peer went back is fresh where a session had spoken since the last time, and is reported as such") {
   Memory stage(1);
   const auto deliver = [&stage](SessionKey session) {
     stage.enqueue(session);
     SendReport taken = stage.acks(1, "one");
     const std::uint64_t sequence = stage.rows.at(stage.sends.front().items.front().key).sequence;
     taken.sessions.push_back({.firstFrame = 0, .accepted = sequence});
-    CHECK(stage.hear(taken).empty());
+    CHECK(stage.answer(taken).empty());
   };
   const auto forgetsAll = [&stage](SessionKey session) {
     stage.enqueue(session);
     SendReport refused = stage.acks(1, "one");
     refused.results[0] = Stage::result(Outcome::nack, "out-of-sequence");
     refused.sessions.push_back({.firstFrame = 0, .accepted = 0});
-    const auto news = stage.hear(refused);
-    REQUIRE(news.size() == 1);
+    const auto shown = stage.answer(refused);
+    REQUIRE(shown.size() == 1);
     REQUIRE(stage.sends.size() == 1);
     SendReport taken = stage.acks(1, "one");
     taken.sessions.push_back(
         {.firstFrame = 0, .accepted = stage.rows.at(stage.sends.front().items.front().key).sequence});
-    CHECK(stage.hear(taken).empty());
-    return news[0].isFresh;
+    CHECK(stage.answer(taken).empty());
+    return shown[0].isFresh;
   };
   for (const SessionKey session : {1, 2, 3}) {
     deliver(session);
@@ -190,14 +191,14 @@ TEST_CASE(
   Memory stage(1);
   for (int count = 0; count < 3; ++count) {
     stage.enqueue(1);
-    CHECK(stage.hear(stage.acks(1, "one")).empty());
+    CHECK(stage.answer(stage.acks(1, "one")).empty());
   }
   const MessageKey fourth = stage.enqueue(1);
   for (const std::uint64_t accepted : {2U, 1U}) {
     SendReport refused = stage.acks(1, "one");
     refused.results[0] = Stage::result(Outcome::nack, "out-of-sequence");
     refused.sessions.push_back({.firstFrame = 0, .accepted = accepted});
-    CHECK(stage.hear(refused).size() == 1);
+    CHECK(stage.answer(refused).size() == 1);
     CHECK(stage.rows.at(fourth).retryCount == 0);
     REQUIRE(stage.sends.size() == 1);
   }
@@ -218,10 +219,10 @@ TEST_CASE("P3: a number that the peer had taken for another message counts for n
   SUBCASE("told of that session alone") {
     both.sessions.pop_back();
   }
-  const auto news = stage.hear(both);
-  REQUIRE(news.size() == 1);
-  CHECK(news[0].found == PeerResetKind::selfRestored);
-  CHECK(news[0].session == 1);
+  const auto shown = stage.answer(both);
+  REQUIRE(shown.size() == 1);
+  CHECK(shown[0].found == PeerResetKind::selfRestored);
+  CHECK(shown[0].session == 1);
   CHECK(stage.state(first) == MessageState::pending);
   CHECK(stage.rows.at(first).retryCount == 0);
   // The other session's answer is not in doubt.
@@ -240,7 +241,7 @@ TEST_CASE("P3: a number that nobody remembers to have sent is asked about before
     stage.answerClaim();
     SendReport beyond = stage.acks(1, "one");
     beyond.sessions.push_back({.firstFrame = 0, .accepted = 9, .acceptedId = "nine"});
-    CHECK(stage.hear(beyond).empty());
+    CHECK(stage.answer(beyond).empty());
     CHECK(stage.state(first) == MessageState::pending);
     REQUIRE(stage.pendingClaims.size() == 1);
     const auto doubt = stage.pendingClaims.front().sessions->front().doubt;
@@ -250,7 +251,7 @@ TEST_CASE("P3: a number that nobody remembers to have sent is asked about before
     if (isOurs) {
       stage.confirmed = 9;
       stage.answerClaim();
-      CHECK(stage.hear(beyond).empty());
+      CHECK(stage.answer(beyond).empty());
       CHECK(stage.state(first) == MessageState::acked);
       CHECK_FALSE(stage.isDown());
       stage.enqueue(1);
@@ -279,16 +280,16 @@ TEST_CASE("P3: a number that the peer's lost store has named is not asked about 
   stage.answerClaim();
   SendReport beyond = stage.acks(1, "one");
   beyond.sessions.push_back({.firstFrame = 0, .accepted = 9, .acceptedId = "nine"});
-  CHECK(stage.hear(beyond).empty());
+  CHECK(stage.answer(beyond).empty());
   REQUIRE(stage.pendingClaims.front().sessions->front().doubt);
   // Another process holds the session, so the question waits.
   stage.claimStatus[1] = ClaimStatus::busy;
   stage.answerClaim();
   stage.enqueue(2);
   stage.answerClaim();
-  const std::vector<PeerIdentity> news = stage.hear(stage.acks(1, "two"));
-  REQUIRE(news.size() == 1);
-  CHECK(news[0].found == PeerResetKind::peerLost);
+  const std::vector<PeerIdentity> shown = stage.answer(stage.acks(1, "two"));
+  REQUIRE(shown.size() == 1);
+  CHECK(shown[0].found == PeerResetKind::peerLost);
   stage.claimStatus.clear();
   while (stage.pendingClaims.empty()) {
     REQUIRE(stage.advanceToWake());
@@ -313,7 +314,7 @@ TEST_CASE("P3: a message that is none of the request is asked about, whatever nu
   repeated.results[1] = Stage::held();
   repeated.sessions.push_back({.firstFrame = 0, .accepted = 2, .acceptedId = "two"});
   SUBCASE("and settles nothing before") {
-    CHECK(stage.hear(repeated).empty());
+    CHECK(stage.answer(repeated).empty());
     CHECK(stage.state(first) == MessageState::pending);
     REQUIRE(stage.pendingClaims.size() == 1);
     REQUIRE(stage.pendingClaims.front().sessions->front().doubt);
@@ -328,14 +329,14 @@ TEST_CASE("P3: a message that is none of the request is asked about, whatever nu
     other.rows.erase(2);
     other.store(1);
     other.showRows();
-    CHECK(other.hear(repeated).empty());
+    CHECK(other.answer(repeated).empty());
     CHECK(other.state(1) == MessageState::acked);
     CHECK(other.state(3) == MessageState::sending);
     CHECK(other.rows.at(3).retryCount == 0);
   }
   SUBCASE("unless it names no message: of a number alone no more can be known") {
     repeated.sessions[0].acceptedId.clear();
-    CHECK(stage.hear(repeated).empty());
+    CHECK(stage.answer(repeated).empty());
     CHECK(stage.state(first) == MessageState::acked);
   }
 }
@@ -350,7 +351,7 @@ TEST_CASE("P3: a peer that knows another file stays held, whatever it answers in
   stage.answerClaim();
   SendReport all = stage.acks(3, "one");
   all.sessions.push_back({.firstFrame = 0, .accepted = 9, .acceptedId = "nine"});
-  CHECK(stage.hear(all).empty());
+  CHECK(stage.answer(all).empty());
   CHECK(stage.state(other) == MessageState::acked);
   CHECK(stage.state(another) == MessageState::acked);
   stage.claimStatus[1] = ClaimStatus::outdated;
@@ -360,9 +361,9 @@ TEST_CASE("P3: a peer that knows another file stays held, whatever it answers in
     Actions actions;
     stage.machine->claimed(asked.request, std::vector{stage.claim(asked.sessions->front())}, stage.ownEpoch, stage.now,
                            actions);
-    std::vector<PeerIdentity> news = actions.identities;
+    std::vector<PeerIdentity> shown = actions.identities;
     stage.perform(std::move(actions));
-    return news.size();
+    return shown.size();
   };
   CHECK(disown() == 1);
   CHECK(stage.isDown());
@@ -384,9 +385,9 @@ TEST_CASE("P3: a peer that knows another file stays held, whatever it answers in
       wasAsked = true;
       SendReport same = stage.acks(1, "one");
       same.sessions.push_back({.firstFrame = 0, .accepted = 9, .acceptedId = "nine"});
-      CHECK(stage.hear(same).empty());
+      CHECK(stage.answer(same).empty());
     } else {
-      CHECK(stage.hear(stage.acks(1, "one")).empty());
+      CHECK(stage.answer(stage.acks(1, "one")).empty());
       CHECK(stage.state(later) == MessageState::acked);
     }
     CHECK(stage.isDown());
@@ -403,7 +404,7 @@ TEST_CASE("P3: a peer that knows another file stays held, whatever it answers in
     stage.answerClaim();
     SendReport right = stage.acks(1, "one");
     right.sessions.push_back({.firstFrame = 0, .accepted = 9, .acceptedId = "nine"});
-    CHECK(stage.hear(right).empty());
+    CHECK(stage.answer(right).empty());
   }
   CHECK(stage.state(first) == MessageState::acked);
 }
@@ -430,20 +431,20 @@ TEST_CASE("An epoch that another process has just outdated is forgiven once; ref
   const MessageKey first = stage.enqueue(1);
   SendReport stale = stage.acks(1, "one");
   stale.results[0] = Stage::result(Outcome::term, "stale-epoch");
-  CHECK(stage.hear(stale).empty());
+  CHECK(stage.answer(stale).empty());
   CHECK(stage.state(first) == MessageState::sending);
   CHECK_FALSE(stage.isDown());
   SUBCASE("the next request has the newer one") {
-    CHECK(stage.hear(stage.acks(1, "one")).empty());
+    CHECK(stage.answer(stage.acks(1, "one")).empty());
     CHECK(stage.state(first) == MessageState::acked);
     stage.enqueue(1);
-    CHECK(stage.hear(stale).empty());
+    CHECK(stage.answer(stale).empty());
     CHECK_FALSE(stage.isDown());
   }
   SUBCASE("the next request is refused as well") {
-    const auto news = stage.hear(stale);
-    REQUIRE(news.size() == 1);
-    CHECK(news[0].found == PeerResetKind::selfRestored);
+    const auto shown = stage.answer(stale);
+    REQUIRE(shown.size() == 1);
+    CHECK(shown[0].found == PeerResetKind::selfRestored);
     CHECK(stage.state(first) == MessageState::pending);
     CHECK(stage.rows.at(first).retryCount == 0);
     CHECK(stage.isDown());
@@ -451,12 +452,12 @@ TEST_CASE("An epoch that another process has just outdated is forgiven once; ref
     while (stage.sends.empty()) {
       REQUIRE(stage.advanceToWake());
     }
-    CHECK(stage.hear(stale).empty());
+    CHECK(stage.answer(stale).empty());
     CHECK(stage.isDown());
     while (stage.sends.empty()) {
       REQUIRE(stage.advanceToWake());
     }
-    CHECK(stage.hear(stage.acks(1, "one")).empty());
+    CHECK(stage.answer(stage.acks(1, "one")).empty());
     CHECK_FALSE(stage.isDown());
   }
 }
@@ -470,15 +471,15 @@ TEST_CASE(
   for (int opened = 0; opened < 5; ++opened) {
     // The claim of the request that follows sees that the file was opened again.
     ++stage.ownEpoch;
-    CHECK(stage.hear(stale).empty());
+    CHECK(stage.answer(stale).empty());
     CHECK(stage.state(first) == MessageState::sending);
     CHECK_FALSE(stage.isDown());
   }
   // Not opened again meanwhile.
-  CHECK(stage.hear(stale).empty());
-  const auto news = stage.hear(stale);
-  REQUIRE(news.size() == 1);
-  CHECK(news[0].found == PeerResetKind::selfRestored);
+  CHECK(stage.answer(stale).empty());
+  const auto shown = stage.answer(stale);
+  REQUIRE(shown.size() == 1);
+  CHECK(shown[0].found == PeerResetKind::selfRestored);
 }
 
 TEST_CASE("P4: a row that was put back under the machine's eyes goes before what it has queued") {
@@ -501,9 +502,9 @@ TEST_CASE("P4: what a lost store had deferred goes again in every session, thoug
   const MessageKey first = stage.enqueue(1);
   SendReport defer = stage.acks(1, "one");
   defer.results[0].outcome = Outcome::defer;
-  CHECK(stage.hear(defer).empty());
+  CHECK(stage.answer(defer).empty());
   stage.enqueue(2);
-  CHECK(stage.hear(stage.acks(1, "two", 1)).size() == 1);
+  CHECK(stage.answer(stage.acks(1, "two", 1)).size() == 1);
   stage.putBack(first);
   CHECK(stage.onlySend() == std::vector<MessageKey>{first});
 }
@@ -513,7 +514,7 @@ TEST_CASE("P4: a deferred row that another process has put back is queued again,
   const MessageKey first = stage.enqueue(1);
   SendReport defer = stage.acks(1, "one");
   defer.results[0].outcome = Outcome::defer;
-  CHECK(stage.hear(defer).empty());
+  CHECK(stage.answer(defer).empty());
   stage.newRows.push_back({.key = first, .session = 1, .state = MessageState::sent, .dueAt = stage.now.wall + 60s});
   stage.showRows();
   CHECK(stage.sends.empty());

@@ -15,17 +15,8 @@ using enum RequestOutcome;
 
 TEST_CASE("P12: behind as many refused ones as are chance, a message that the peer takes waits seconds") {
   Refusing stage;
-  bool inSession = false;
-  SUBCASE("outside sessions") {}
-  SUBCASE("in sessions") {
-    inSession = true;
-  }
-  for (int count = 0; count < 17; ++count) {
-    const MessageKey key = stage.add(inSession);
-    if (count < 16) {
-      stage.bad.insert(key);
-    }
-  }
+  const bool inSession = isInSession();
+  stage.addMany(17, inSession, [](int index) { return index < 16; });
   const SteadyTime began = stage.now.steady;
   stage.goOn([&] { return stage.areOthersAcked(); });
   CHECK(stage.areOthersAcked());
@@ -37,21 +28,11 @@ TEST_CASE("P12: a peer that is overloaded by most messages is asked with others 
   Refusing stage;
   stage.outcome = peerUnavailable;
   stage.status = 429;
-  for (int count = 0; count < 40; ++count) {
-    const MessageKey key = stage.add(false);
-    if (count % 5 > 1) {
-      stage.bad.insert(key);
-    }
-  }
+  stage.addMany(40, false, [](int index) { return index % 5 > 1; });
   stage.goOn([&] { return stage.areOthersAcked(); });
   REQUIRE(stage.areOthersAcked());
   SUBCASE("eight more, and one that is taken") {
-    for (int count = 0; count < 9; ++count) {
-      const MessageKey key = stage.add(false);
-      if (count < 8) {
-        stage.bad.insert(key);
-      }
-    }
+    stage.addMany(9, false, [](int index) { return index < 8; });
     const SteadyTime began = stage.now.steady;
     stage.goOn([&] { return stage.areOthersAcked(); });
     CHECK(stage.areOthersAcked());
@@ -71,11 +52,7 @@ TEST_CASE("P12: a peer that is overloaded by most messages is asked with others 
 TEST_CASE(
     "P12: at a peer that answers, and takes nothing, a refused message has its turns, uncharged, and holds none") {
   Refusing stage;
-  bool inSession = false;
-  SUBCASE("outside sessions") {}
-  SUBCASE("in sessions") {
-    inSession = true;
-  }
+  const bool inSession = isInSession();
   stage.bad = {1};
   stage.add(inSession);
   stage.answerNext();

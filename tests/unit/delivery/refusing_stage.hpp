@@ -2,6 +2,8 @@
 
 // The stage with a peer that refuses some messages, always, by their keys, or all while it is away.
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -15,6 +17,16 @@
 namespace ackbox::delivery {
 
 using Keys = std::vector<MessageKey>;
+
+/// Whether the messages of a test are in sessions: both, a subcase each.
+inline bool isInSession() {
+  bool inSession = false;
+  SUBCASE("outside sessions") {}
+  SUBCASE("in sessions") {
+    inSession = true;
+  }
+  return inSession;
+}
 
 struct Refusing : Stage {
   explicit Refusing(std::uint32_t frames = 1, std::uint32_t requests = 1, std::uint32_t maxRetries = 3)
@@ -34,6 +46,14 @@ struct Refusing : Stage {
     const MessageKey key = inSession ? store(++sessionsMade) : storeUnordered();
     showRows();
     return key;
+  }
+  void addMany(int count, bool inSession, const std::function<bool(int)>& isBad) {
+    for (int index = 0; index < count; ++index) {
+      const MessageKey key = add(inSession);
+      if (isBad(index)) {
+        bad.insert(key);
+      }
+    }
   }
   static SendReport refusal(int status, RequestOutcome outcome) {
     SendReport made;

@@ -22,11 +22,7 @@ using enum RequestOutcome;
 
 TEST_CASE("P12: what is refused at first holds its peer, the probe takes another message, and the others go at once") {
   Refusing stage;
-  bool inSession = false;
-  SUBCASE("outside sessions") {}
-  SUBCASE("in sessions") {
-    inSession = true;
-  }
+  const bool inSession = isInSession();
   stage.bad = {1};
   for (int count = 0; count < 5; ++count) {
     stage.add(inSession);
@@ -71,11 +67,7 @@ TEST_CASE(
 
 TEST_CASE("P8: while all are refused the peer is held, each probe takes another message, and none is charged") {
   Refusing stage;
-  bool inSession = false;
-  SUBCASE("outside sessions") {}
-  SUBCASE("in sessions") {
-    inSession = true;
-  }
+  const bool inSession = isInSession();
   stage.isAway = true;
   for (int count = 0; count < 40; ++count) {
     stage.add(inSession);
@@ -104,11 +96,7 @@ TEST_CASE("P8: while all are refused the peer is held, each probe takes another 
 
 TEST_CASE("P8, P12: with one message there is nothing to tell it by; the next one that is enqueued tells, at once") {
   Refusing stage;
-  bool inSession = false;
-  SUBCASE("outside sessions") {}
-  SUBCASE("in sessions") {
-    inSession = true;
-  }
+  const bool inSession = isInSession();
   stage.bad = {1};
   stage.add(inSession);
   stage.answerNext();
@@ -144,11 +132,7 @@ TEST_CASE(
 
 TEST_CASE("P12: a peer that takes many is not held for a few that it refuses, and it is when it takes none") {
   Refusing stage;
-  bool inSession = false;
-  SUBCASE("outside sessions") {}
-  SUBCASE("in sessions") {
-    inSession = true;
-  }
+  const bool inSession = isInSession();
   for (int count = 0; count < 3; ++count) {
     stage.add(inSession);
   }
@@ -176,11 +160,7 @@ TEST_CASE("P12: a peer that takes many is not held for a few that it refuses, an
 
 TEST_CASE("P12: of a batch that is refused, the message at fault is closed in on, and only that is charged") {
   Refusing stage(16, 2);
-  bool inSession = false;
-  SUBCASE("outside sessions") {}
-  SUBCASE("in sessions") {
-    inSession = true;
-  }
+  const bool inSession = isInSession();
   stage.bad = {11};
   for (int count = 0; count < 32; ++count) {
     inSession ? stage.store(1 + count % 4) : stage.storeUnordered();
@@ -206,11 +186,7 @@ TEST_CASE("P12: of a batch that is refused, the message at fault is closed in on
 
 TEST_CASE("P8, P12: a message that is always answered as by an overloaded peer waits alone, charged nothing") {
   Refusing stage;
-  bool inSession = false;
-  SUBCASE("outside sessions") {}
-  SUBCASE("in sessions") {
-    inSession = true;
-  }
+  const bool inSession = isInSession();
   stage.outcome = peerUnavailable;
   stage.status = 504;
   stage.bad = {1};
@@ -289,20 +265,11 @@ TEST_CASE(
   MachineOptions options = Refusing::withFrames(1, 1'000'000);
   options.retry.delays = {30min};
   Refusing stage(options, 2);
-  bool inSession = false;
-  SUBCASE("outside sessions") {}
-  SUBCASE("in sessions") {
-    inSession = true;
-  }
+  const bool inSession = isInSession();
   stage.outcome = peerGone;
   stage.status = 410;
   const auto addSome = [&](int count, std::uint64_t percent) {
-    for (int index = 0; index < count; ++index) {
-      const MessageKey key = stage.add(inSession);
-      if (stage.random->next() % 100 < percent) {
-        stage.bad.insert(key);
-      }
-    }
+    stage.addMany(count, inSession, [&](int) { return stage.random->next() % 100 < percent; });
   };
   addSome(1'000, 60);
   // More in a row than are chance.
@@ -374,11 +341,7 @@ TEST_CASE("P12: a calendar that is set back a day makes a message that was charg
 
 TEST_CASE("P12: a refused message that was settled from outside is asked with no more, and its peer goes on") {
   Refusing stage;
-  bool inSession = false;
-  SUBCASE("outside sessions") {}
-  SUBCASE("in sessions") {
-    inSession = true;
-  }
+  const bool inSession = isInSession();
   stage.bad = {1};
   stage.add(inSession);
   stage.add(inSession);

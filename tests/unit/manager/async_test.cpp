@@ -36,8 +36,7 @@ Frame event() {
 struct Agent {
   Agent() { manager.setSender(sender); }
   testing::TempDir dir;
-  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  std::shared_ptr<ScriptedSender> sender = ScriptedSender::always(Outcome::ack);
   OutboxManager manager = OutboxManager::open(dir.file("agent.db"));
 };
 

@@ -1,4 +1,4 @@
-// Goal: a run is told of commits in their order, and woken once for as many as it takes in at a time.
+// Goal: a run takes in commits in their order, and is woken once for as many as it takes in at a time.
 // Method: the queue alone.
 
 #include "manager/run/commit_queue.hpp"
@@ -16,20 +16,20 @@ using WhenEmpty = ackbox::manager::CommitQueue::WhenEmpty;
 
 namespace {
 
-NewCommit newsOf(ackbox::delivery::MessageKey key) {
-  NewCommit news;
-  news.rows.rows.push_back({key, 1, ackbox::MessageState::pending, {}, 0});
-  return news;
+NewCommit commitOf(ackbox::delivery::MessageKey key) {
+  NewCommit commit;
+  commit.rows.rows.push_back({key, 1, ackbox::MessageState::pending, {}, 0});
+  return commit;
 }
 
 bool add(CommitQueue& queue, ackbox::delivery::MessageKey key) {
-  return queue.add(WhenEmpty::leaveOut, [key] { return newsOf(key); });
+  return queue.add(WhenEmpty::leaveOut, [key] { return commitOf(key); });
 }
 
 std::vector<ackbox::delivery::MessageKey> keysOf(const std::list<NewCommit>& taken) {
   std::vector<ackbox::delivery::MessageKey> keys;
-  for (const NewCommit& news : taken) {
-    for (const auto& row : news.rows.rows) {
+  for (const NewCommit& commit : taken) {
+    for (const auto& row : commit.rows.rows) {
       keys.push_back(row.key);
     }
   }
@@ -38,7 +38,7 @@ std::vector<ackbox::delivery::MessageKey> keysOf(const std::list<NewCommit>& tak
 
 }  // namespace
 
-TEST_CASE("news are taken in the order in which they were added, and the first of them wakes") {
+TEST_CASE("commits are taken in the order in which they were added, and the first of them wakes") {
   CommitQueue queue;
   CHECK(add(queue, 1));
   CHECK_FALSE(add(queue, 2));
@@ -49,7 +49,7 @@ TEST_CASE("news are taken in the order in which they were added, and the first o
   CHECK(keysOf(queue.take()) == std::vector<ackbox::delivery::MessageKey>{4});
 }
 
-TEST_CASE("a commit without rows is no news, unless it is asked to be kept") {
+TEST_CASE("a commit without rows is left out, unless it is to be kept") {
   CommitQueue queue;
   CHECK_FALSE(queue.add(WhenEmpty::leaveOut, [] { return NewCommit{}; }));
   CHECK(queue.take().empty());
@@ -59,7 +59,7 @@ TEST_CASE("a commit without rows is no news, unless it is asked to be kept") {
   CHECK(taken.front().isShared);
 }
 
-TEST_CASE("news that cannot be read leave the queue as it was, and wake nobody") {
+TEST_CASE("a commit that cannot be read leaves the queue as it was, and wakes nobody") {
   CommitQueue queue;
   CHECK_THROWS_AS(queue.add(WhenEmpty::keep, []() -> NewCommit { throw std::runtime_error("the disk"); }),
                   std::runtime_error);

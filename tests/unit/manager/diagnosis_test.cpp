@@ -16,36 +16,20 @@
 #include <vector>
 
 #include "ackbox/dead_letters.hpp"
-#include "support/manual_clock.hpp"
-#include "support/scripted_sender.hpp"
-#include "support/temp_dir.hpp"
+#include "unit/manager/outbox_stage.hpp"
 
 namespace ackbox::diagnosis_test {
 namespace {
 
-using testing::ManualClock;
 using testing::ScriptedSender;
-using testing::TempDir;
 
-struct Outbox {
-  Outbox() : manager(open()) { manager.setSender(sender); }
-  OutboxManager open() {
-    options.clock = clock;
-    options.random = seededRandom(1);
-    options.stopTimeout = std::chrono::milliseconds(0);
-    return OutboxManager::open(dir.file("agent.db"), options);
-  }
+struct Outbox : testing::OutboxStage {
   void enqueue(const std::string& session, const std::string& id, std::optional<WallTime> expiresAt = {}) {
-    Frame frame;
-    frame.session = session;
-    frame.type = "test.event";
-    frame.id = id;
-    frame.expiresAt = expiresAt;
-    REQUIRE(manager.enqueue(frame).isNew());
+    Frame made = frame(session, id);
+    made.expiresAt = expiresAt;
+    REQUIRE(manager.enqueue(made).isNew());
   }
-  void answerWith(Outcome outcome) {
-    sender->setScript([outcome](const SendRequest& request) { return ScriptedSender::all(request, outcome, "no"); });
-  }
+  void answerWith(Outcome outcome) { answerAll(outcome, "no"); }
   std::vector<BlockReason> blockReasons(const std::string& id) {
     std::vector<BlockReason> found;
     for (const Reason& reason : explain(id).reasons) {
@@ -59,12 +43,7 @@ struct Outbox {
     return *explanation;
   }
 
-  TempDir dir;
-  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
-  OutboxOptions options;
-  OutboxManager manager;
+  OutboxManager manager = open({.stopTimeout = std::chrono::milliseconds(0)});
 };
 
 using enum BlockReason;
@@ -121,12 +100,8 @@ TEST_CASE("P10: the sentence has the numbers: who blocks, how often it failed, s
         "Message waiting, sequence 2 of session s to peer default, is PENDING: no run is under way in this process; it "
         "waits behind sequence 1, which failed 3 times, last 503.");
 
-  box.sender->setScript([](const SendRequest&) {
-    SendReport report;
-    report.outcome = RequestOutcome::peerUnavailable;
-    report.error = "connection refused";
-    return report;
-  });
+  box.sender->setScript(
+      [](const SendRequest&) { return ScriptedSender::failed(RequestOutcome::peerUnavailable, "connection refused"); });
   box.manager.drainOnce();
   explanation = box.explain("waiting");
   const auto down = std::find_if(explanation.reasons.begin(), explanation.reasons.end(),
@@ -171,12 +146,8 @@ TEST_CASE("P10: a dead letter, a deferred message and a message in flight say so
 TEST_CASE("P8: a peer that is down is named with its next probe and its error") {
   Outbox box;
   box.enqueue("s", "a");
-  box.sender->setScript([](const SendRequest&) {
-    SendReport report;
-    report.outcome = RequestOutcome::peerUnavailable;
-    report.error = "connection refused";
-    return report;
-  });
+  box.sender->setScript(
+      [](const SendRequest&) { return ScriptedSender::failed(RequestOutcome::peerUnavailable, "connection refused"); });
   box.manager.drainOnce();
   const Explanation explanation = box.explain("a");
   REQUIRE(explanation.reasons.size() == 2);
@@ -188,7 +159,7 @@ TEST_CASE("P8: a peer that is down is named with its next probe and its error") 
 TEST_CASE("P10: expiry and horizon are named before they strike") {
   Outbox box;
   box.enqueue("s", "a", box.clock->wallNow() + std::chrono::seconds(1));
-  box.clock->advance(box.options.retry.horizon);
+  box.clock->advance(OutboxOptions().retry.horizon);
   CHECK(box.blockReasons("a") == Chain{expired, pastHorizon, notRunning});
 }
 
@@ -215,9 +186,7 @@ TEST_CASE("P7: an owner that died is told from one that lives") {
 TEST_CASE("P10: a message to a peer that this process was not given waits for another process") {
   Outbox box;
   box.enqueue("s", "a");
-  OutboxOptions other = box.options;
-  other.peers = {{.name = "elsewhere"}};
-  const OutboxManager second = OutboxManager::open(box.dir.file("agent.db"), other);
+  const OutboxManager second = box.open({.peers = {{.name = "elsewhere"}}});
   const auto explanation = second.explain("a");
   REQUIRE(explanation);
   CHECK(explanation->reasons.front().blockReason == peerNotConfigured);

@@ -13,40 +13,28 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
-#include "support/manual_clock.hpp"
-#include "support/scripted_sender.hpp"
-#include "support/temp_dir.hpp"
+#include "unit/manager/outbox_stage.hpp"
 
 namespace ackbox::export_test {
 namespace {
 
 using nlohmann::json;
-using testing::ManualClock;
 using testing::ScriptedSender;
-using testing::TempDir;
 
-struct Outbox {
-  explicit Outbox(const char* name = "agent.db") : manager(open(name)) { manager.setSender(sender); }
-  OutboxManager open(const char* name) {
-    OutboxOptions options;
-    options.clock = clock;
-    options.random = seededRandom(1);
-    options.peers = {{.name = "alice"}, {.name = "bob"}};
-    return OutboxManager::open(dir.file(name), options);
-  }
+struct Outbox : testing::OutboxStage {
+  explicit Outbox(const char* name = "agent.db")
+      : manager(open({.peers = {{.name = "alice"}, {.name = "bob"}}}, name)) {}
+
   void enqueue(const std::string& peer, const std::string& session, const std::string& id, const std::string& data) {
-    Frame frame;
-    frame.peer = peer;
-    frame.session = session;
-    frame.type = "test.event";
-    frame.id = id;
-    frame.data = data;
-    frame.traceparent = id == "full" ? "00-trace" : "";
-    frame.correlationId = id == "full" ? "corr" : "";
+    Frame made = frame(session, id);
+    made.peer = peer;
+    made.data = data;
+    made.traceparent = id == "full" ? "00-trace" : "";
+    made.correlationId = id == "full" ? "corr" : "";
     if (id == "full") {
-      frame.expiresAt = clock->wallNow() + std::chrono::hours(1);
+      made.expiresAt = clock->wallNow() + std::chrono::hours(1);
     }
-    REQUIRE(manager.enqueue(frame).isNew());
+    REQUIRE(manager.enqueue(made).isNew());
   }
   void fail(const std::string& detail) {
     sender->setScript([detail](const SendRequest& request) {
@@ -66,10 +54,6 @@ struct Outbox {
     return lines;
   }
 
-  TempDir dir;
-  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
   OutboxManager manager;
 };
 

@@ -142,12 +142,7 @@ TEST_CASE("P3 P4: a run's settle and release that a full disk refused are commit
 
 TEST_CASE("P8: that a peer is down is written though the disk was full when it was found out") {
   TurnedRun run;
-  run.answer = [](const SendRequest&) {
-    SendReport report;
-    report.outcome = RequestOutcome::peerUnavailable;
-    report.error = "refused";
-    return report;
-  };
+  run.answer = [](const SendRequest&) { return ScriptedSender::failed(RequestOutcome::peerUnavailable, "refused"); };
   run.sendInVain();
   CHECK_FALSE(run.isDown());
   run.turnUntil([&] { return run.isDown(); }, std::chrono::milliseconds(50));

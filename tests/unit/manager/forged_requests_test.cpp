@@ -21,6 +21,7 @@
 #include "protocol/inbound_port.hpp"
 #include "protocol/signature.hpp"
 #include "protocol/wire.hpp"
+#include "support/inbound_request.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
@@ -93,15 +94,7 @@ struct Receiver {
         std::move(inbound));
   }
 
-  InboundResponse post(InboundRequest request) {
-    std::promise<InboundResponse> answer;
-    const auto form =
-        request.target == kAgeniumPath ? protocol::RequestForm::agenium : protocol::RequestForm::cloudEvents;
-    protocol::InboundPort::of(*handler).handle(
-        std::move(request), [&](InboundResponse response) { answer.set_value(std::move(response)); },
-        protocol::HandlerThread::store, form);
-    return answer.get_future().get();
-  }
+  InboundResponse post(InboundRequest request) { return testing::answerTo(*handler, std::move(request), kAgeniumPath); }
 
   /// Status and, of an ACK document, the results.
   std::string fate(const InboundRequest& request) {

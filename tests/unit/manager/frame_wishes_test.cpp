@@ -10,44 +10,20 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
-#include "support/manual_clock.hpp"
-#include "support/scripted_sender.hpp"
-#include "support/temp_dir.hpp"
+#include "unit/manager/outbox_stage.hpp"
 
 namespace ackbox::frame_wishes_test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ManualClock;
 using testing::ScriptedSender;
 
-struct Box {
-  Box() {
-    options.clock = clock;
-    manager.emplace(OutboxManager::open(dir.file("agent.db"), options));
-    manager->setSender(sender);
-  }
+struct Box : testing::OutboxStage {
   static Frame frame(const std::string& id, const std::string& session = "s") {
-    Frame made;
-    made.session = session;
-    made.type = "test";
-    made.id = id;
-    return made;
-  }
-  std::vector<std::string> sentIds() const {
-    std::vector<std::string> ids;
-    for (const OutboundFrame& sent : sender->frames()) {
-      ids.push_back(sent.messageId);
-    }
-    return ids;
+    return OutboxStage::frame(session, id);
   }
 
-  testing::TempDir dir;
-  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
-  OutboxOptions options;
-  std::optional<OutboxManager> manager;
+  std::optional<OutboxManager> manager = open();
 };
 
 TEST_CASE("row 21: a batch tells of each frame whether it is new, also of two with one key") {
@@ -137,8 +113,7 @@ TEST_CASE("a delayed frame is sent in time, after a restart too, and explained m
   const auto explanation = box.manager->explain("later");
   REQUIRE(explanation);
   CHECK(explanation->sentence.find("not to be sent before") != std::string::npos);
-  box.manager.emplace(OutboxManager::open(box.dir.file("agent.db"), box.options));
-  box.manager->setSender(box.sender);
+  box.manager.emplace(box.open());
   CHECK(box.manager->drainOnce().claimed == 0);
   box.clock->advance(10s);
   CHECK(box.manager->drainOnce().acked == 2);
@@ -165,9 +140,7 @@ TEST_CASE("a superseded message is told to subscribers, while a run is under way
 
 TEST_CASE("row 11: sessions of a high priority go first, and each keeps its order") {
   Box box;
-  box.options.batchFrames = 1;
-  box.manager.emplace(OutboxManager::open(box.dir.file("other.db"), box.options));
-  box.manager->setSender(box.sender);
+  box.manager.emplace(box.open({.batchFrames = 1}, "other.db"));
   for (const char* id : {"low1", "low2"}) {
     box.manager->enqueue(Box::frame(id, "low"));
   }

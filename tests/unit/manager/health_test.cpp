@@ -24,6 +24,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "manager/run/health_watch.hpp"
+#include "support/inbound_request.hpp"
 #include "support/manual_clock.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
@@ -373,11 +374,10 @@ TEST_CASE("P10: a receiver whose file is replaced tells its own operator, once, 
   InboundHandler handler(
       manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, inbound);
   const auto post = [&](const std::string& id) {
-    std::promise<int> status;
-    handler.asyncHandle({"application/cloudevents+json",
-                         R"({"specversion":"1.0","source":"urn:a","type":"t","data":1,"id":")" + id + "\"}", id},
-                        [&](const InboundResponse& response) { status.set_value(response.status); });
-    return status.get_future().get();
+    return testing::answerTo(handler,
+                             {"application/cloudevents+json",
+                              R"({"specversion":"1.0","source":"urn:a","type":"t","data":1,"id":")" + id + "\"}", id})
+        .status;
   };
   Frame frame;
   frame.session = "s";

@@ -37,7 +37,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
-#include "protocol/wire.hpp"
+#include "support/inbound_request.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
@@ -47,13 +47,8 @@ namespace {
 using nlohmann::json;
 
 OutboundFrame outbound(const std::string& session, std::uint64_t sequence, const std::string& type = "slow") {
-  OutboundFrame frame;
-  frame.messageId = session + "-" + std::to_string(sequence);
-  frame.session = session;
-  frame.type = type;
+  OutboundFrame frame = testing::outboundFrame(session, sequence, type);
   frame.data = "\"" + frame.messageId + "\"";
-  frame.sequence = sequence;
-  frame.previousSequence = sequence - 1;
   return frame;
 }
 
@@ -133,16 +128,9 @@ struct Receiver {
   }
   static InboundResponse postTo(InboundHandler& handler, const std::vector<OutboundFrame>& frames,
                                 const std::string& agent = "urn:agent:alice") {
-    SendRequest request;
+    SendRequest request = testing::sendRequest(frames);
     request.agent = agent;
-    request.origin = "0123456789abcdef0123456789abcdef";
-    request.epoch = 1;
-    request.frames = frames;
-    const protocol::EncodedRequest encoded = protocol::encodeRequest(request, "delivery-1");
-    std::promise<InboundResponse> answer;
-    handler.asyncHandle({encoded.contentType, encoded.body, encoded.webhookId},
-                        [&](InboundResponse response) { answer.set_value(std::move(response)); });
-    return answer.get_future().get();
+    return testing::answerTo(handler, testing::inboundRequest(request));
   }
   json ask(const std::vector<OutboundFrame>& frames, const std::string& agent = "urn:agent:alice") {
     return json::parse(post(frames, agent).body);
@@ -255,12 +243,17 @@ private:
   bool open_ = false;
 };
 
-TEST_CASE("P5: a deferred frame's effects, its end and its ACK event commit together, after `defer` was answered") {
-  Gate gate;
-  Receiver bob([&](DeferredFrame frame) {
+/// Commits each frame once it has passed.
+DeferredHandler behind(Gate& gate) {
+  return [&gate](DeferredFrame frame) {
     gate.pass();
     Receiver::commitAtOnce(std::move(frame));
-  });
+  };
+}
+
+TEST_CASE("P5: a deferred frame's effects, its end and its ACK event commit together, after `defer` was answered") {
+  Gate gate;
+  Receiver bob(behind(gate));
   bob.open();
   const InboundResponse response = bob.post({outbound("s", 1)});
   CHECK(response.status == 202);
@@ -337,10 +330,7 @@ TEST_CASE("P5: with adoptPeers, a deferred frame's ACK event goes to the peer wh
 
 TEST_CASE("P4: frames that come while one is deferred wait behind it, whatever their type, and run in order") {
   Gate gate;
-  Receiver bob([&](DeferredFrame frame) {
-    gate.pass();
-    Receiver::commitAtOnce(std::move(frame));
-  });
+  Receiver bob(behind(gate));
   bob.open();
   const json ack = bob.ask({outbound("s", 1), outbound("s", 2, "quick"), outbound("s", 3)});
   for (std::size_t index = 0; index < 3; ++index) {
@@ -380,10 +370,7 @@ TEST_CASE("P4: frames that are always deferred are kept without their handler's 
 
 TEST_CASE("P13: the answer to a deferred frame, and the file, say that its application is away, until it is there") {
   Gate gate;
-  Receiver bob([&](DeferredFrame frame) {
-    gate.pass();
-    Receiver::commitAtOnce(std::move(frame));
-  });
+  Receiver bob(behind(gate));
   std::mutex mutex;
   auto known = std::make_shared<const std::vector<Application>>(
       std::vector<Application>{{"slow", bob.clock->wallNow(), "a stream"}, {"*", std::nullopt, ""}});
@@ -419,10 +406,7 @@ TEST_CASE("P13: the answer to a deferred frame, and the file, say that its appli
 
 TEST_CASE("sessions are worked on side by side, up to the concurrency given") {
   Gate gate;
-  Receiver bob([&](DeferredFrame frame) {
-    gate.pass();
-    Receiver::commitAtOnce(std::move(frame));
-  });
+  Receiver bob(behind(gate));
   bob.inbound.deferred.concurrency = 2;
   bob.open();
   bob.post({outbound("a", 1), outbound("b", 1), outbound("c", 1)});
@@ -825,10 +809,7 @@ TEST_CASE("a shutdown interrupts a run without a charge, and the next handler ru
 
 TEST_CASE("P4: a frame that another process works on is waited for here, and its session goes on when it has ended") {
   Gate gate;
-  Receiver bob([&](DeferredFrame frame) {
-    gate.pass();
-    Receiver::commitAtOnce(std::move(frame));
-  });
+  Receiver bob(behind(gate));
   bob.open();
   bob.post({outbound("s", 1)});
   gate.await(1);
@@ -899,10 +880,7 @@ TEST_CASE("defect 6: a redelivery after more than 7 days in a session is a dupli
 TEST_CASE(
     "P3 P5: a deferred frame that is repeated after its expiry is told how things stand, before and after its end") {
   Gate gate;
-  Receiver bob([&](DeferredFrame frame) {
-    gate.pass();
-    Receiver::commitAtOnce(std::move(frame));
-  });
+  Receiver bob(behind(gate));
   bob.open();
   OutboundFrame frame = outbound("s", 1);
   frame.expiresAt = bob.clock->wallNow() + std::chrono::seconds(10);
@@ -921,10 +899,7 @@ TEST_CASE(
 TEST_CASE(
     "P5: while frames wait, a repeat of any of them with other data is a conflict, and its number nobody else's") {
   Gate gate;
-  Receiver bob([&](DeferredFrame frame) {
-    gate.pass();
-    Receiver::commitAtOnce(std::move(frame));
-  });
+  Receiver bob(behind(gate));
   bob.open();
   bob.post({outbound("s", 1), outbound("s", 2), outbound("s", 3)});
   for (const std::uint64_t sequence : {1U, 2U, 3U}) {
@@ -1011,10 +986,7 @@ TEST_CASE("P4: a run that failed is not made again while its handler still holds
 
 TEST_CASE("a frame that one source has deferred holds up no other source's session of the same name and origin") {
   Gate gate;
-  Receiver bob([&](DeferredFrame frame) {
-    gate.pass();
-    Receiver::commitAtOnce(std::move(frame));
-  });
+  Receiver bob(behind(gate));
   bob.open();
   REQUIRE(bob.ask({outbound("s", 1)})["results"][0]["outcome"] == "defer");
   gate.await(1);
@@ -1085,15 +1057,11 @@ public:
     bob.manager.emplace(OutboxManager::open(bob.dir.file("bob.db"), bob.options));
     bob.inbound.deferred.concurrency = static_cast<std::uint32_t>(sessions);
     bob.open();
-    SendRequest request;
-    request.agent = "urn:agent:alice";
-    request.origin = "0123456789abcdef0123456789abcdef";
-    request.epoch = 1;
+    std::vector<OutboundFrame> frames;
     for (int session = 0; session < sessions; ++session) {
-      request.frames.push_back(outbound("s" + std::to_string(session), 1));
+      frames.push_back(outbound("s" + std::to_string(session), 1));
     }
-    const protocol::EncodedRequest encoded = protocol::encodeRequest(request, "delivery-1");
-    bob.handler->asyncHandle({encoded.contentType, encoded.body, encoded.webhookId}, [](const InboundResponse&) {});
+    bob.handler->asyncHandle(testing::inboundRequest(testing::sendRequest(frames)), [](const InboundResponse&) {});
     until([&] { return gate_.waiting() == sessions; });
     isOpen_ = true;
     gate_.open();
@@ -1335,17 +1303,12 @@ TEST_CASE("a handler's end frees the frames that it had claimed, and leaves noth
 
 TEST_CASE("a frame outside any session may be deferred, and is known by its id meanwhile") {
   Gate gate;
-  Receiver bob([&](DeferredFrame frame) {
-    gate.pass();
-    Receiver::commitAtOnce(std::move(frame));
-  });
+  Receiver bob(behind(gate));
   bob.open();
   const auto post = [&] {
-    std::promise<InboundResponse> answer;
-    bob.handler->asyncHandle({"application/cloudevents+json",
-                              R"({"specversion":"1.0","id":"e1","source":"urn:x","type":"slow","data":7})", "w"},
-                             [&](InboundResponse response) { answer.set_value(std::move(response)); });
-    return answer.get_future().get();
+    return testing::answerTo(*bob.handler,
+                             {"application/cloudevents+json",
+                              R"({"specversion":"1.0","id":"e1","source":"urn:x","type":"slow","data":7})", "w"});
   };
   CHECK(post().status == 202);
   CHECK(json::parse(post().body)["results"][0]["duplicate"] == true);

@@ -18,6 +18,7 @@
 
 #include "ackbox/outbox_manager.hpp"
 #include "protocol/wire.hpp"
+#include "support/inbound_request.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
@@ -28,12 +29,7 @@ using nlohmann::json;
 
 OutboundFrame outbound(const std::string& session, std::uint64_t sequence, std::uint64_t previous,
                        const std::string& data = "{}") {
-  OutboundFrame frame;
-  frame.messageId = session + "-" + std::to_string(sequence);
-  frame.session = session;
-  frame.type = "test.event";
-  frame.data = data;
-  frame.sequence = sequence;
+  OutboundFrame frame = testing::outboundFrame(session, sequence, "test.event", data);
   frame.previousSequence = previous;
   frame.enqueuedAt = WallTime(std::chrono::milliseconds(1'700'000'000'000));
   return frame;
@@ -105,20 +101,13 @@ struct Receiver {
 
   InboundResponse post(const std::vector<OutboundFrame>& frames, const std::string& audience = "",
                        std::uint64_t epoch = 1) {
-    SendRequest request;
-    request.agent = "urn:agent:alice";
-    request.origin = "0123456789abcdef0123456789abcdef";
+    SendRequest request = testing::sendRequest(frames);
     request.peerAgent = audience;
     request.epoch = epoch;
-    request.frames = frames;
-    const protocol::EncodedRequest encoded = protocol::encodeRequest(request, "delivery-1");
-    return post(encoded.contentType, encoded.body, encoded.webhookId);
+    return testing::answerTo(*handler, testing::inboundRequest(request));
   }
   InboundResponse post(const std::string& contentType, const std::string& body, const std::string& webhookId = "w") {
-    std::promise<InboundResponse> answer;
-    handler->asyncHandle({contentType, body, webhookId},
-                         [&](InboundResponse response) { answer.set_value(std::move(response)); });
-    return answer.get_future().get();
+    return testing::answerTo(*handler, {contentType, body, webhookId});
   }
   std::vector<std::string> effects() {
     std::vector<std::string> found;

@@ -21,6 +21,7 @@
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "protocol/wire.hpp"
+#include "support/inbound_request.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
@@ -30,14 +31,7 @@ namespace {
 using nlohmann::json;
 
 OutboundFrame outbound(const std::string& session, std::uint64_t sequence, const std::string& data = "{}") {
-  OutboundFrame frame;
-  frame.messageId = session + "-" + std::to_string(sequence);
-  frame.session = session;
-  frame.type = "test";
-  frame.data = data;
-  frame.sequence = sequence;
-  frame.previousSequence = sequence - 1;
-  return frame;
+  return testing::outboundFrame(session, sequence, "test", data);
 }
 
 /// Data of a frame that its handler defers.
@@ -68,23 +62,17 @@ struct Receiver {
 
   json ask(const std::vector<OutboundFrame>& frames, const std::string& agent = "urn:agent:alice",
            const std::string& origin = "origin-1") {
-    SendRequest request;
+    SendRequest request = testing::sendRequest(frames);
     request.agent = agent;
     request.origin = origin;
-    request.epoch = 1;
-    request.frames = frames;
-    const protocol::EncodedRequest encoded = protocol::encodeRequest(request, "delivery-1");
-    return post(encoded.contentType, encoded.body);
+    return post(testing::inboundRequest(request));
   }
   json event(const std::string& id, const std::string& source = "urn:agent:alice") {
-    return post("application/cloudevents+json",
-                json{{"specversion", "1.0"}, {"id", id}, {"source", source}, {"type", "t"}, {"data", 7}}.dump());
+    return post({"application/cloudevents+json",
+                 json{{"specversion", "1.0"}, {"id", id}, {"source", source}, {"type", "t"}, {"data", 7}}.dump(), "w"});
   }
-  json post(const std::string& contentType, const std::string& body) {
-    std::promise<InboundResponse> answer;
-    handler->asyncHandle({contentType, body, "w"},
-                         [&](InboundResponse response) { answer.set_value(std::move(response)); });
-    const InboundResponse response = answer.get_future().get();
+  json post(InboundRequest request) {
+    const InboundResponse response = testing::answerTo(*handler, std::move(request));
     // The events of the request's commit come after its answer, and before the next commit.
     static_cast<void>(manager->ack("nobody's"));
     return json::parse(response.body)["results"];

@@ -17,6 +17,7 @@
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "protocol/wire.hpp"
+#include "support/inbound_request.hpp"
 #include "support/temp_dir.hpp"
 
 namespace ackbox::inbound_memory_test {
@@ -26,12 +27,8 @@ using nlohmann::json;
 
 OutboundFrame frameOf(const std::string& session, std::uint64_t sequence, const std::string& id,
                       const std::string& data = "1") {
-  OutboundFrame frame;
+  OutboundFrame frame = testing::outboundFrame(session, sequence, data == "\"later\"" ? "later" : "test", data);
   frame.messageId = id;
-  frame.session = session;
-  frame.type = data == "\"later\"" ? "later" : "test";
-  frame.data = data;
-  frame.sequence = sequence;
   frame.previousSequence = sequence == 0 ? 0 : sequence - 1;
   return frame;
 }
@@ -68,19 +65,13 @@ struct Receiver {
 
   InboundResponse post(const std::vector<OutboundFrame>& frames, std::uint64_t epoch = 1,
                        const InboundRequest& headers = {}) {
-    SendRequest request;
-    request.agent = "urn:agent:alice";
+    SendRequest request = testing::sendRequest(frames);
     request.origin = "store-a";
     request.epoch = epoch;
-    request.frames = frames;
-    protocol::EncodedRequest encoded = protocol::encodeRequest(request, "delivery-1");
-    InboundRequest inbound = headers;
-    inbound.contentType = std::move(encoded.contentType);
-    inbound.body = std::move(encoded.body);
-    inbound.webhookId = std::move(encoded.webhookId);
-    std::promise<InboundResponse> answer;
-    handler->asyncHandle(std::move(inbound), [&](InboundResponse response) { answer.set_value(std::move(response)); });
-    return answer.get_future().get();
+    InboundRequest inbound = testing::inboundRequest(request);
+    inbound.version = headers.version;
+    inbound.traceparent = headers.traceparent;
+    return testing::answerTo(*handler, std::move(inbound));
   }
   /// `outcome`, or `outcome code`, of the only frame.
   std::string say(const OutboundFrame& frame, std::uint64_t epoch = 1) {

@@ -25,6 +25,7 @@
 #include "protocol/inbound_port.hpp"
 #include "protocol/signature.hpp"
 #include "protocol/wire.hpp"
+#include "support/inbound_request.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
@@ -69,15 +70,7 @@ struct Receiver {
         std::move(inbound));
   }
 
-  InboundResponse post(InboundRequest request) {
-    std::promise<InboundResponse> answer;
-    const auto form =
-        request.target == kAgeniumPath ? protocol::RequestForm::agenium : protocol::RequestForm::cloudEvents;
-    protocol::InboundPort::of(*handler).handle(
-        std::move(request), [&](InboundResponse response) { answer.set_value(std::move(response)); },
-        protocol::HandlerThread::store, form);
-    return answer.get_future().get();
-  }
+  InboundResponse post(InboundRequest request) { return testing::answerTo(*handler, std::move(request), kAgeniumPath); }
 
   /// What is being written at this moment may count twice.
   void awaitTotal(std::uint64_t Stats::*total, std::uint64_t expected) const {
@@ -97,18 +90,11 @@ struct Receiver {
 
 InboundRequest requestFrom(const std::string& source, const std::string& type = "test.said",
                            const std::string& session = "s", const std::string& origin = "origin-1") {
-  SendRequest request;
+  SendRequest request = testing::sendRequest({testing::outboundFrame(session, 1, type)});
   request.agent = source;
   request.origin = origin;
-  request.epoch = 1;
-  OutboundFrame& frame = request.frames.emplace_back();
-  frame.messageId = "message-1";
-  frame.session = session;
-  frame.type = type;
-  frame.data = "{}";
-  frame.sequence = 1;
-  const protocol::EncodedRequest encoded = protocol::encodeRequest(request, "delivery-1");
-  InboundRequest made{encoded.contentType, encoded.body, encoded.webhookId};
+  request.frames.front().messageId = "message-1";
+  InboundRequest made = testing::inboundRequest(request);
   made.claimedAgent = source;
   return made;
 }
@@ -553,12 +539,7 @@ TEST_CASE("P11: what throws where refusals are counted is told, and the next ref
       manager.onHealth([&told](const HealthEvent& event) { told.set_value(event.sentence); });
   InboundHandler handler(manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); },
                          {.peers = aliceAndCarol()});
-  const auto refuse = [&handler] {
-    std::promise<int> status;
-    handler.asyncHandle(requestFrom("urn:agent:alice"),
-                        [&status](const InboundResponse& response) { status.set_value(response.status); });
-    CHECK(status.get_future().get() == 401);
-  };
+  const auto refuse = [&handler] { CHECK(testing::answerTo(handler, requestFrom("urn:agent:alice")).status == 401); };
   refuse();
   refuse();
   std::future<std::string> sentence = told.get_future();

@@ -22,6 +22,7 @@
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "protocol/wire.hpp"
+#include "support/inbound_request.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
@@ -84,21 +85,14 @@ public:
   void post(const std::string& sender, int sessions, const std::string& type = "t", std::uint64_t sequence = 1) {
     constexpr int kBatch = 250;
     for (int first = 0; first < sessions; first += kBatch) {
-      SendRequest request;
+      SendRequest request = testing::sendRequest({});
       request.agent = "urn:agent:" + sender;
-      request.origin = "0123456789abcdef0123456789abcdef";
-      request.epoch = 1;
       for (int session = first; session < std::min(sessions, first + kBatch); ++session) {
-        OutboundFrame& frame = request.frames.emplace_back();
-        frame.session = type + "-" + std::to_string(session);
+        OutboundFrame& frame = request.frames.emplace_back(
+            testing::outboundFrame(type + "-" + std::to_string(session), sequence, type, "1"));
         frame.messageId = sender + ":" + frame.session + ":" + std::to_string(sequence);
-        frame.type = type;
-        frame.data = "1";
-        frame.sequence = sequence;
-        frame.previousSequence = sequence - 1;
       }
-      const protocol::EncodedRequest encoded = protocol::encodeRequest(request, "delivery-1");
-      handler->asyncHandle({encoded.contentType, encoded.body, encoded.webhookId},
+      handler->asyncHandle(testing::inboundRequest(request),
                            [](const InboundResponse& response) { CHECK(response.status < 300); });
       settle();
     }

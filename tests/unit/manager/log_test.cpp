@@ -24,9 +24,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "manager/log/log.hpp"
-#include "support/manual_clock.hpp"
-#include "support/scripted_sender.hpp"
-#include "support/temp_dir.hpp"
+#include "unit/manager/outbox_stage.hpp"
 
 namespace ackbox::log_test {
 namespace {
@@ -63,6 +61,12 @@ private:
   std::vector<std::string> lines_;
 };
 
+/// An outbox, and its log.
+struct Logged : testing::OutboxStage {
+  Kept kept;
+  OutboxManager manager = open({.log = kept.sink()});
+};
+
 /// What standard error gets as long as this lives.
 class StandardError {
 public:
@@ -88,13 +92,6 @@ private:
   const std::filesystem::path file_;
   const int before_;
 };
-
-SendReport failing(RequestOutcome outcome, const std::string& error) {
-  SendReport report;
-  report.outcome = outcome;
-  report.error = error;
-  return report;
-}
 
 Frame frameTo(const std::string& peer) {
   Frame frame;
@@ -173,19 +170,12 @@ TEST_CASE("a sink that throws harms nothing") {
   log.write(LogLevel::error, "any", "text");
 }
 
-TEST_CASE("a peer that cannot be reached is told to the program and the log once, and so is that it answers") {
-  const TempDir dir;
-  Kept kept;
-  OutboxOptions options;
-  options.log = kept.sink();
-  const auto clock = std::make_shared<ManualClock>();
-  options.clock = clock;
-  OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
+TEST_CASE_FIXTURE(Logged,
+                  "a peer that cannot be reached is told to the program and the log once, and so is that it answers") {
   std::vector<PeerEvent> events;
   const Subscription peers = manager.onPeer([&events](const PeerEvent& event) { events.push_back(event); });
-  const auto sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest&) { return failing(RequestOutcome::peerUnavailable, "connection refused"); });
-  manager.setSender(sender);
+  sender->setScript(
+      [](const SendRequest&) { return ScriptedSender::failed(RequestOutcome::peerUnavailable, "connection refused"); });
   manager.enqueue(frameTo("default"));
   for (int pass = 0; pass < 3; ++pass) {
     manager.drainOnce();
@@ -199,10 +189,10 @@ TEST_CASE("a peer that cannot be reached is told to the program and the log once
   REQUIRE(kept.of("peer-down").size() == 1);
   CHECK(kept.of("peer-down")[0].find("cause=\"connection refused\"") != std::string::npos);
 
-  sender->setScript([](const SendRequest&) { return failing(RequestOutcome::peerRefused, "HTTP 401"); });
+  sender->setScript([](const SendRequest&) { return ScriptedSender::failed(RequestOutcome::peerRefused, "HTTP 401"); });
   manager.drainOnce();
   clock->advance(std::chrono::hours(1));
-  sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  answerAll(Outcome::ack);
   manager.drainOnce();
   REQUIRE(events.size() == 3);
   CHECK((events[1].state == PeerState::held));
@@ -212,14 +202,7 @@ TEST_CASE("a peer that cannot be reached is told to the program and the log once
   CHECK(kept.of("peer-up").size() == 1);
 }
 
-TEST_CASE("a peer that is paused and let go on by hand is not said to answer") {
-  const TempDir dir;
-  Kept kept;
-  OutboxOptions options;
-  options.log = kept.sink();
-  options.clock = std::make_shared<ManualClock>();
-  OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
-  manager.setSender(ScriptedSender::always(Outcome::ack));
+TEST_CASE_FIXTURE(Logged, "a peer that is paused and let go on by hand is not said to answer") {
   OutboxOperator operate(manager);
   operate.pause("default");
   manager.drainOnce();
@@ -257,14 +240,8 @@ TEST_CASE("a message that is tried again or given up is in the log with its id a
   }
 }
 
-TEST_CASE("P13: that a peer has no application is in the log and told to the program, once for each absence") {
-  const TempDir dir;
-  Kept kept;
-  OutboxOptions options;
-  options.log = kept.sink();
-  const auto clock = std::make_shared<ManualClock>();
-  options.clock = clock;
-  OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
+TEST_CASE_FIXTURE(Logged,
+                  "P13: that a peer has no application is in the log and told to the program, once for each absence") {
   std::optional<milliseconds> absence = milliseconds(60'000);
   manager.setSender(std::make_shared<ScriptedSender>([&](const SendRequest& request) {
     SendReport report;
@@ -300,13 +277,7 @@ TEST_CASE("P13: that a peer has no application is in the log and told to the pro
   CHECK_FALSE(said[2].has_value());
 }
 
-TEST_CASE("a callback that throws is in the log") {
-  const TempDir dir;
-  Kept kept;
-  OutboxOptions options;
-  options.log = kept.sink();
-  OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
-  manager.setSender(ScriptedSender::always(Outcome::ack));
+TEST_CASE_FIXTURE(Logged, "a callback that throws is in the log") {
   const Subscription acked = manager.onAcked([](const AckedEvent&) { throw std::runtime_error("mine"); });
   manager.enqueue(frameTo("default"));
   manager.drainOnce();
@@ -352,7 +323,7 @@ TEST_CASE("an opening that is refused is in the log, or else on standard error, 
   OutboxManager manager = OutboxManager::open(dir.file("a.db"), options);
   int attempts = 0;
   manager.setSender(std::make_shared<ScriptedSender>([&attempts](const SendRequest&) {
-    return failing(RequestOutcome::peerUnavailable, "attempt " + std::to_string(++attempts));
+    return ScriptedSender::failed(RequestOutcome::peerUnavailable, "attempt " + std::to_string(++attempts));
   }));
   manager.enqueue(frameTo("default"));
   for (int pass = 0; pass < 4; ++pass) {

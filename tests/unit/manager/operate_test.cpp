@@ -12,30 +12,18 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
-#include "support/manual_clock.hpp"
-#include "support/scripted_sender.hpp"
-#include "support/temp_dir.hpp"
+#include "unit/manager/outbox_stage.hpp"
 
 namespace ackbox::operate_test {
 namespace {
 
-using testing::ManualClock;
 using testing::ScriptedSender;
-using testing::TempDir;
 
-struct Outbox {
-  explicit Outbox(OutboxOptions options = {}) : manager(open(std::move(options))) { manager.setSender(sender); }
-  OutboxManager open(OutboxOptions options) {
-    options.clock = clock;
-    options.random = seededRandom(1);
-    return OutboxManager::open(dir.file("agent.db"), options);
-  }
+struct Outbox : testing::OutboxStage {
+  explicit Outbox(OutboxOptions options = {}) : manager(open(std::move(options))) {}
+
   std::string enqueue(const std::string& session, const std::string& id) {
-    Frame frame;
-    frame.session = session;
-    frame.type = "test.event";
-    frame.id = id;
-    return manager.enqueue(frame).messageId;
+    return manager.enqueue(frame(session, id)).messageId;
   }
   /// Frames whose type of answer is not told are acked.
   void answer(const std::string& id, Outcome outcome) {
@@ -50,17 +38,9 @@ struct Outbox {
       return report;
     });
   }
-  void ackAll() {
-    sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
-  }
-  void termAll() {
-    sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::term, "no"); });
-  }
+  void ackAll() { answerAll(Outcome::ack); }
+  void termAll() { answerAll(Outcome::term, "no"); }
 
-  TempDir dir;
-  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
   OutboxManager manager;
 };
 

@@ -13,42 +13,26 @@
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
-#include "support/manual_clock.hpp"
-#include "support/scripted_sender.hpp"
-#include "support/temp_dir.hpp"
+#include "unit/manager/outbox_stage.hpp"
 
 namespace ackbox::outbox_manager_test {
 namespace {
 
-using testing::ManualClock;
 using testing::ScriptedSender;
-using testing::TempDir;
 
-struct Outbox {
+struct Outbox : testing::OutboxStage {
   Outbox() : Outbox(OutboxOptions{}) {}
-  explicit Outbox(OutboxOptions given) : options(std::move(given)) {
-    options.clock = clock;
-    options.random = seededRandom(1);
-    manager.emplace(OutboxManager::open(dir.file("agent.db"), options));
-    manager->setSender(sender);
-  }
+  explicit Outbox(OutboxOptions given) : options(std::move(given)) { reopen(); }
   void reopen() {
     manager.reset();
-    manager.emplace(OutboxManager::open(dir.file("agent.db"), options));
-    manager->setSender(sender);
+    manager.emplace(open(options));
   }
   static Frame frame(const std::string& session, const std::string& data = "{}") {
-    Frame made;
-    made.session = session;
-    made.type = "test.event";
+    Frame made = OutboxStage::frame(session);
     made.data = data;
     return made;
   }
 
-  TempDir dir;
-  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
   OutboxOptions options;
   std::optional<OutboxManager> manager;
 };
@@ -185,12 +169,8 @@ TEST_CASE("P8: an outage charges no message, however long, and everything goes i
   for (int index = 0; index < 20; ++index) {
     box.manager->enqueue(Outbox::frame("s" + std::to_string(index % 4)));
   }
-  box.sender->setScript([](const SendRequest&) {
-    SendReport report;
-    report.outcome = RequestOutcome::peerUnavailable;
-    report.error = "connection refused";
-    return report;
-  });
+  box.sender->setScript(
+      [](const SendRequest&) { return ScriptedSender::failed(RequestOutcome::peerUnavailable, "connection refused"); });
   for (int probe = 0; probe < 300; ++probe) {
     box.manager->drainOnce();
     box.clock->advance(std::chrono::seconds(36));
@@ -455,7 +435,7 @@ TEST_CASE("P7: a second manager on the file shares the work and never sends what
   box.manager->enqueue(Outbox::frame("s"));
   box.manager->start();
   silent->waitForFrames(1);
-  OutboxManager second = OutboxManager::open(box.dir.file("agent.db"), box.options);
+  OutboxManager second = box.open(box.options);
   second.setSender(box.sender);
   CHECK(second.drainOnce().claimed == 0);
   const EnqueueReceipt receipt = second.enqueue(Outbox::frame("t"));

@@ -38,8 +38,7 @@ struct Caller {
   int orders() { return connection.execAndGet("SELECT count(*) FROM orders").getInt(); }
 
   testing::TempDir dir;
-  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  std::shared_ptr<ScriptedSender> sender = ScriptedSender::always(Outcome::ack);
   OutboxManager manager = OutboxManager::open(dir.file("agent.db"));
   // It waits for the write lock, as applications do: a run that begins writes too.
   SQLite::Database connection{dir.file("agent.db").string(), SQLite::OPEN_READWRITE, 5'000};

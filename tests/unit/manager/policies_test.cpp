@@ -22,33 +22,21 @@
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/pull.hpp"
-#include "support/manual_clock.hpp"
-#include "support/scripted_sender.hpp"
-#include "support/temp_dir.hpp"
+#include "unit/manager/outbox_stage.hpp"
 
 namespace ackbox::policies_test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ManualClock;
 using testing::ScriptedSender;
-using testing::TempDir;
 
-struct World {
+struct World : testing::OutboxStage {
   [[nodiscard]] OutboxManager open(OutboxOptions options = {}) const {
-    options.clock = clock;
-    options.random = seededRandom(1);
     options.stopTimeout = 0ms;
-    OutboxManager manager = OutboxManager::open(dir.file("agent.db"), options);
-    manager.setSender(sender);
-    return manager;
+    return OutboxStage::open(std::move(options));
   }
   static void enqueue(OutboxManager& manager, const std::string& session, const std::string& id) {
-    Frame frame;
-    frame.session = session;
-    frame.type = "test.event";
-    frame.id = id;
-    REQUIRE(manager.enqueue(frame).isNew());
+    REQUIRE(manager.enqueue(frame(session, id)).isNew());
   }
   /// The message with this id is answered so; what follows it in its session is held, all others are acked.
   void answer(const std::string& id, Outcome outcome) const {
@@ -70,28 +58,9 @@ struct World {
   }
   /// Every request ends so.
   void fail(RequestOutcome outcome) const {
-    sender->setScript([outcome](const SendRequest&) {
-      SendReport report;
-      report.outcome = outcome;
-      report.error = "as scripted";
-      return report;
-    });
+    sender->setScript([outcome](const SendRequest&) { return ScriptedSender::failed(outcome, "as scripted"); });
   }
-  void ackAll() const {
-    sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
-  }
-  [[nodiscard]] std::vector<std::string> sent() const {
-    std::vector<std::string> ids;
-    for (const OutboundFrame& frame : sender->frames()) {
-      ids.push_back(frame.messageId);
-    }
-    return ids;
-  }
-
-  TempDir dir;
-  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  void ackAll() const { answerAll(Outcome::ack); }
 };
 
 using Ids = std::vector<std::string>;
@@ -172,7 +141,7 @@ TEST_CASE("P4: to redrive or to discard the dead letter unblocks its session; th
     CHECK(OutboxReader(manager).verify().clean());
     world.ackAll();
     manager.processAll();
-    CHECK(world.sent() == (redrives ? Ids{"a", "b", "b", "a"} : Ids{"a", "b", "b"}));
+    CHECK(world.sentIds() == (redrives ? Ids{"a", "b", "b", "a"} : Ids{"a", "b", "b"}));
   }
 }
 
@@ -252,7 +221,7 @@ TEST_CASE("row 11: a pause of a session or a peer is kept over a restart, obeyed
     World::enqueue(manager, "s", "a");
     World::enqueue(manager, "t", "b");
     manager.drainOnce();
-    CHECK(world.sent() == Ids{"b"});
+    CHECK(world.sentIds() == Ids{"b"});
     CHECK(has(blockReasons(manager, "a"), BlockReason::sessionPaused));
     CHECK(OutboxOperator(manager).pause("default"));
     CHECK_FALSE(OutboxOperator(manager).pause("default"));
@@ -260,7 +229,7 @@ TEST_CASE("row 11: a pause of a session or a peer is kept over a restart, obeyed
   }
   OutboxManager manager = world.open();
   manager.drainOnce();
-  CHECK(world.sent() == Ids{"b"});
+  CHECK(world.sentIds() == Ids{"b"});
   CHECK(has(blockReasons(manager, "c"), BlockReason::peerPaused));
   REQUIRE(OutboxReader(manager).peers().size() == 1);
   CHECK((OutboxReader(manager).peers()[0].state == PeerState::paused));
@@ -270,11 +239,11 @@ TEST_CASE("row 11: a pause of a session or a peer is kept over a restart, obeyed
   CHECK_FALSE(OutboxOperator(manager).resume("default"));
   CHECK((OutboxReader(manager).peers()[0].state == PeerState::up));
   manager.drainOnce();
-  CHECK(world.sent() == Ids{"b", "c"});
+  CHECK(world.sentIds() == Ids{"b", "c"});
   CHECK(OutboxOperator(manager).resume("default", "s"));
   CHECK_FALSE(OutboxOperator(manager).resume("default", "s"));
   manager.drainOnce();
-  CHECK(world.sent() == Ids{"b", "c", "a"});
+  CHECK(world.sentIds() == Ids{"b", "c", "a"});
   CHECK(OutboxReader(manager).verify().clean());
 }
 
@@ -294,7 +263,7 @@ TEST_CASE("row 11: a run that is idle notices another process's orders within it
     world.clock->advance(20ms);
     std::this_thread::yield();
   }
-  CHECK(world.sent() == Ids{"first"});
+  CHECK(world.sentIds() == Ids{"first"});
   CHECK(OutboxOperator(tool).resume("default"));
   while (world.sender->requests() == 1) {
     world.clock->advance(20ms);
@@ -310,7 +279,7 @@ TEST_CASE("row 11: a run that is idle notices another process's orders within it
     world.clock->advance(20ms);
     std::this_thread::yield();
   }
-  CHECK(world.sent() == Ids{"first", "a", "c", "b"});
+  CHECK(world.sentIds() == Ids{"first", "a", "c", "b"});
   running.stop();
   CHECK((states == std::vector{PeerState::paused, PeerState::up}));
 }
@@ -386,7 +355,7 @@ TEST_CASE("row 11: what a rate limit holds back is explained by the manager that
     world.clock->advance(1min);
     std::this_thread::yield();
   }
-  CHECK(world.sent() == Ids{"a", "b"});
+  CHECK(world.sentIds() == Ids{"a", "b"});
 }
 
 TEST_CASE("P10: verify names a session that is blocked by what is no dead letter of it") {

@@ -15,40 +15,26 @@
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
-#include "support/manual_clock.hpp"
 #include "support/memory_disk.hpp"
-#include "support/scripted_sender.hpp"
-#include "support/temp_dir.hpp"
+#include "unit/manager/outbox_stage.hpp"
 
 namespace ackbox::pull_test {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using testing::ManualClock;
 using testing::ScriptedSender;
-using testing::TempDir;
 
-struct Outbox {
-  explicit Outbox(OutboxOptions options = {}) : manager(open(std::move(options))) { manager.setSender(sender); }
-  OutboxManager open(OutboxOptions options = {}) {
-    options.clock = clock;
-    options.random = seededRandom(1);
-    return OutboxManager::open(dir.file("agent.db"), options);
-  }
+struct Outbox : testing::OutboxStage {
+  explicit Outbox(OutboxOptions options = {}) : manager(open(std::move(options))) {}
+
   std::string enqueue(const std::string& session, const std::string& data = "{}", const std::string& peer = "default") {
-    Frame frame;
-    frame.peer = peer;
-    frame.session = session;
-    frame.type = "test.event";
-    frame.data = data;
-    return manager.enqueue(frame).messageId;
+    Frame made = frame(session);
+    made.peer = peer;
+    made.data = data;
+    return manager.enqueue(made).messageId;
   }
 
-  TempDir dir;
-  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
   OutboxManager manager;
 };
 

@@ -15,29 +15,19 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/pull.hpp"
-#include "support/manual_clock.hpp"
-#include "support/scripted_sender.hpp"
-#include "support/temp_dir.hpp"
+#include "unit/manager/outbox_stage.hpp"
 
 namespace ackbox::room_test {
 namespace {
 
-using testing::ManualClock;
-using testing::ScriptedSender;
-
-struct FullBox {
+struct FullBox : testing::OutboxStage {
   FullBox() {
-    options.clock = clock;
     options.maxPending = 1;
     options.maxWaiting = 3;
     manager.emplace(open());
     CHECK(manager->enqueue(frame("first")).isNew());
   }
-  OutboxManager open() const {
-    OutboxManager opened = OutboxManager::open(dir.file("agent.db"), options);
-    opened.setSender(sender);
-    return opened;
-  }
+  OutboxManager open() const { return OutboxStage::open(options); }
   static Frame frame(const std::string& id) {
     Frame made;
     made.type = "test";
@@ -72,10 +62,6 @@ struct FullBox {
     }
   }
 
-  testing::TempDir dir;
-  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
   OutboxOptions options;
   std::optional<OutboxManager> manager;
 };

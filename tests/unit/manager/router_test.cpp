@@ -17,6 +17,7 @@
 
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "support/inbound_request.hpp"
 #include "support/temp_dir.hpp"
 
 namespace ackbox::router_test {
@@ -51,16 +52,14 @@ struct Receiver {
     handler.emplace(manager, router.frameHandler(), options);
   }
   json ask(const std::string& type, const std::string& data = "{}", const std::string& id = "e") {
-    std::promise<InboundResponse> answer;
-    handler->asyncHandle(
-        {"application/cloudevents+json",
-         R"({"specversion":"1.0","source":"urn:x","id":")" + id + R"(","type":")" + type + R"(","data":)" + data +
-             // In sessions of their own, whose rejections are remembered.
-             R"(,"sessionid":")" + id +
-             R"(","sessionorigin":"o","sessionepoch":"1","sessionseq":"1","sessionprev":"0"})",
-         "w"},
-        [&](InboundResponse response) { answer.set_value(std::move(response)); });
-    return json::parse(answer.get_future().get().body)["results"][0];
+    const InboundRequest request = {
+        "application/cloudevents+json",
+        R"({"specversion":"1.0","source":"urn:x","id":")" + id + R"(","type":")" + type + R"(","data":)" + data +
+            // In sessions of their own, whose rejections are remembered.
+            R"(,"sessionid":")" + id +
+            R"(","sessionorigin":"o","sessionepoch":"1","sessionseq":"1","sessionprev":"0"})",
+        "w"};
+    return json::parse(testing::answerTo(*handler, request).body)["results"][0];
   }
   json askAgain(const std::string& type, const std::string& data = "{}") {
     while (manager.getStats().inbox > 0) {
@@ -153,11 +152,9 @@ TEST_CASE("a frame that was deferred for a handler that a later version lacks ge
     }
   };
   const auto ask = [](InboundHandler& handler) {
-    std::promise<InboundResponse> answer;
-    handler.asyncHandle(
-        {"application/cloudevents+json", R"({"specversion":"1.0","id":"e","source":"urn:x","type":"old"})", "w"},
-        [&](InboundResponse response) { answer.set_value(std::move(response)); });
-    return json::parse(answer.get_future().get().body)["results"][0];
+    const InboundRequest request = {"application/cloudevents+json",
+                                    R"({"specversion":"1.0","id":"e","source":"urn:x","type":"old"})", "w"};
+    return json::parse(testing::answerTo(handler, request).body)["results"][0];
   };
   {
     Router old;

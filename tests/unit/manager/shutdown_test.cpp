@@ -36,8 +36,7 @@ struct Outbox {
   }
 
   TempDir dir;
-  std::shared_ptr<ScriptedSender> sender = std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
+  std::shared_ptr<ScriptedSender> sender = ScriptedSender::always(Outcome::ack);
   std::unique_ptr<OutboxManager> manager;
 };
 
@@ -103,8 +102,7 @@ TEST_CASE("row 5: a stop from any callback returns at once, and the run ends beh
   stop.await();
   box.manager->stop();
   // Nothing runs any more, so a pass may.
-  box.manager->setSender(std::make_shared<ScriptedSender>(
-      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); }));
+  box.manager->setSender(ScriptedSender::always(Outcome::ack));
   CHECK_NOTHROW(box.manager->drainOnce());
   CHECK(box.manager->getStats().sending == 0);
 }

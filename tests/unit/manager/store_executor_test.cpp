@@ -32,6 +32,9 @@ std::ptrdiff_t threads() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
 }
 
+const InboundRequest kEvent = {"application/cloudevents+json",
+                               R"({"specversion":"1.0","id":"1","source":"urn:x","type":"t","data":{}})", "1"};
+
 struct Inline {
   Inline() {
     OutboxOptions options;
@@ -39,8 +42,7 @@ struct Inline {
     options.random = seededRandom(1);
     options.storeExecutor = [this](std::function<void()> work) { boost::asio::post(io, std::move(work)); };
     manager.emplace(OutboxManager::open(dir.file("agent.db"), options));
-    manager->setSender(std::make_shared<ScriptedSender>(
-        [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); }));
+    manager->setSender(ScriptedSender::always(Outcome::ack));
   }
 
   TempDir dir;
@@ -117,12 +119,8 @@ TEST_CASE("what a handler enqueues apart from its own lone commit is stored afte
                        },
                        {.allowAnonymous = true});
   int status = 0;
-  InboundRequest request;
-  request.contentType = "application/cloudevents+json";
-  request.body = R"({"specversion":"1.0","id":"1","source":"urn:x","type":"t","data":{}})";
-  request.webhookId = "1";
   protocol::InboundPort::of(inbox).handle(
-      request, [&](const InboundResponse& response) { status = response.status; }, protocol::HandlerThread::caller,
+      kEvent, [&](const InboundResponse& response) { status = response.status; }, protocol::HandlerThread::caller,
       protocol::RequestForm::cloudEvents);
   // Where it came.
   CHECK(status == 200);
@@ -145,11 +143,7 @@ TEST_CASE("with a store executor, a handler that blocks on its own store is refu
                        },
                        {.allowAnonymous = true});
   int status = 0;
-  InboundRequest request;
-  request.contentType = "application/cloudevents+json";
-  request.body = R"({"specversion":"1.0","id":"1","source":"urn:x","type":"t","data":{}})";
-  request.webhookId = "1";
-  inbox.asyncHandle(request, [&](const InboundResponse& response) { status = response.status; });
+  inbox.asyncHandle(kEvent, [&](const InboundResponse& response) { status = response.status; });
   world.io.run();
   CHECK(status == 200);
   CHECK(refused == Errc::wouldDeadlock);
@@ -163,12 +157,8 @@ TEST_CASE("row 19: with a store executor, requests that are refused are counted 
       *world.manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, known);
   const auto before = threads();
   for (int number = 0; number < 3; ++number) {
-    InboundRequest request;
-    request.contentType = "application/cloudevents+json";
-    request.body = R"({"specversion":"1.0","id":"1","source":"urn:x","type":"t","data":{}})";
-    request.webhookId = "1";
     int status = 0;
-    inbox.asyncHandle(request, [&](const InboundResponse& response) { status = response.status; });
+    inbox.asyncHandle(kEvent, [&](const InboundResponse& response) { status = response.status; });
     world.io.restart();
     world.io.poll();
     CHECK(status == 401);

@@ -19,6 +19,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "protocol/wire.hpp"
+#include "support/inbound_request.hpp"
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
@@ -111,16 +112,7 @@ struct Receiver {
         inbound);
   }
   std::string post(const OutboundFrame& frame) {
-    SendRequest request;
-    request.agent = "urn:agent:alice";
-    request.origin = "0123456789abcdef0123456789abcdef";
-    request.epoch = 1;
-    request.frames = {frame};
-    const protocol::EncodedRequest encoded = protocol::encodeRequest(request, "delivery-1");
-    std::promise<InboundResponse> answer;
-    handler->asyncHandle({encoded.contentType, encoded.body, encoded.webhookId},
-                         [&answer](InboundResponse response) { answer.set_value(std::move(response)); });
-    return answer.get_future().get().body;
+    return testing::answerTo(*handler, testing::inboundRequest(testing::sendRequest({frame}))).body;
   }
 
   const std::vector<Value> all = values();

@@ -24,38 +24,26 @@
 namespace ackbox::serve::access_test {
 namespace {
 
+using testing::bearer;
+using testing::GuardedStage;
 using testing::HttpAsker;
 using testing::HttpReply;
+using testing::kJson;
+using testing::kOperator;
+using testing::kReader;
+using testing::kSender;
+using testing::kTokens;
 using testing::ServeStage;
 using testing::Settings;
 using testing::TempDir;
 using testing::writePrivateFile;
 
-const std::string kReader = "reader-0123456789abcdef0123";
-const std::string kSender = "sender-0123456789abcdef0123";
-const std::string kOperator = "operator-0123456789abcdef01";
-const std::string kTokens =
-    "# who may what\n\nada read " + kReader + "\nbatch send " + kSender + "\nops read,operate " + kOperator + "\n";
 const std::string kMessage = R"({"peer":"bob","type":"t"})";
-const std::string kJson = "Content-Type: application/json\r\n";
-
-std::string bearer(const std::string& token) {
-  return "Authorization: Bearer " + token + "\r\n";
-}
-
-/// A daemon with tokens.
-struct Guarded {
-  Guarded() : tokens(dir.file("tokens").string()) { writePrivateFile(tokens, kTokens); }
-
-  TempDir dir;
-  std::string tokens;
-};
 
 }  // namespace
 
 TEST_CASE("Without a token nothing but health is answered, and with one what its roles allow") {
-  const Guarded guarded;
-  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  GuardedStage stage;
   const auto status = [&](const char* method, const char* target, const std::string& headers,
                           const std::string& body = {}) {
     return stage.asker().ask(method, target, body, headers).status;
@@ -79,8 +67,7 @@ TEST_CASE("Without a token nothing but health is answered, and with one what its
 }
 
 TEST_CASE("A sender sees where its message stands, and no data") {
-  const Guarded guarded;
-  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  GuardedStage stage;
   HttpAsker asker = stage.asker();
   const HttpReply stored = asker.ask("POST", "/v1/messages", kMessage, bearer(kSender) + kJson);
   const std::string location = stored.header("Location");
@@ -90,16 +77,14 @@ TEST_CASE("A sender sees where its message stands, and no data") {
 }
 
 TEST_CASE("Health can be closed and metrics opened") {
-  const Guarded guarded;
-  ServeStage stage(Settings{{"tokens_file", guarded.tokens}, {"open_health", "false"}, {"open_metrics", "true"}});
+  GuardedStage stage(Settings{{"open_health", "false"}, {"open_metrics", "true"}});
   CHECK(stage.asker().ask("GET", "/healthz").status == 401);
   CHECK(stage.asker().ask("GET", "/healthz", {}, bearer(kSender)).status == 200);
   CHECK(stage.asker().ask("GET", "/metrics").status == 200);
 }
 
 TEST_CASE("A body of a request without a token is not read") {
-  const Guarded guarded;
-  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  GuardedStage stage;
   HttpAsker asker = stage.asker();
   // The answer comes before the body does: only its head is sent.
   testing::RawConnection connection(stage.server().port());
@@ -108,17 +93,16 @@ TEST_CASE("A body of a request without a token is not read") {
 }
 
 TEST_CASE("Tokens are taken from their file again, and a file that is not as it must be leaves those from before") {
-  const Guarded guarded;
-  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  GuardedStage stage;
   const std::string next = "next-0123456789abcdef012345";
-  writePrivateFile(guarded.tokens, "ada read " + next + "\n");
+  writePrivateFile(stage.tokens, "ada read " + next + "\n");
   stage.server().reload();
   CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(kReader)).status == 401);
   CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(next)).status == 200);
-  writePrivateFile(guarded.tokens, "ada all " + kReader + "\n");
+  writePrivateFile(stage.tokens, "ada all " + kReader + "\n");
   stage.server().reload();
   CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(next)).status == 200);
-  writePrivateFile(guarded.tokens, "ada read " + next + "\n");
+  writePrivateFile(stage.tokens, "ada read " + next + "\n");
   stage.server().reload();
   const std::vector<std::string> log = stage.log();
   const auto count = [&](const std::string& text) {
@@ -126,7 +110,7 @@ TEST_CASE("Tokens are taken from their file again, and a file that is not as it 
   };
   CHECK(count(" info configuration-reloaded changed=tokens ") == 1);
   CHECK(count(" info configuration-reloaded changed=nothing ") == 1);
-  CHECK(count(" warning reload-refused cause=\"" + guarded.tokens + ":1: a role is ") == 1);
+  CHECK(count(" warning reload-refused cause=\"" + stage.tokens + ":1: a role is ") == 1);
   CHECK(count(next) == 0);
 }
 
@@ -152,8 +136,7 @@ TEST_CASE("A reload looks at secrets, and says that they changed or cannot be us
 }
 
 TEST_CASE("P11: wrong tokens and roles are counted, logged up to a bound, and slowed; a right token is let in") {
-  const Guarded guarded;
-  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  GuardedStage stage;
   HttpReply refused;
   int guesses = 0;
   do {
@@ -203,7 +186,7 @@ TEST_CASE("Refused callers are told apart by address, and the log has how many i
 }
 
 TEST_CASE("P11: tokens whose file cannot be used count for the grace and then nobody's, until it can be used again") {
-  const Guarded guarded;
+  const testing::TokensFile guarded;
   boost::asio::io_context context;
   const auto clock = std::make_shared<testing::ManualClock>();
   std::vector<std::shared_ptr<const Tokens>> used;
@@ -269,10 +252,9 @@ TEST_CASE("P11: tokens whose file cannot be used count for the grace and then no
 }
 
 TEST_CASE("A file without any token cannot be used: a reload is refused, and the tokens stay as they were") {
-  const Guarded guarded;
-  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  GuardedStage stage;
   for (const char* const text : {"", "# nobody\n", "\n \n"}) {
-    writePrivateFile(guarded.tokens, text);
+    writePrivateFile(stage.tokens, text);
     stage.server().reload();
     CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer(kReader)).status == 200);
     CHECK(std::ranges::any_of(stage.log(), [](const std::string& line) {
@@ -280,7 +262,7 @@ TEST_CASE("A file without any token cannot be used: a reload is refused, and the
              line.find("has no token") != std::string::npos;
     }));
     std::vector<std::string> problems;
-    static_cast<void>(Tokens::read(guarded.tokens, problems));
+    static_cast<void>(Tokens::read(stage.tokens, problems));
     CHECK(problems.size() == 1);
   }
 }
@@ -402,8 +384,7 @@ TEST_CASE("A target may be a whole URL, whose host counts instead of the header'
 }
 
 TEST_CASE("Who lacks a role is told which, and which its token has") {
-  const Guarded guarded;
-  ServeStage stage(Settings{{"tokens_file", guarded.tokens}});
+  GuardedStage stage;
   const auto detail = [&](const char* method, const char* target, const std::string& token) {
     return stage.asker().ask(method, target, {}, bearer(token)).body;
   };
@@ -446,8 +427,7 @@ TEST_CASE("Each answer keeps a browser from doing anything with it") {
 }
 
 TEST_CASE("A change is in the log with its caller, and no token is") {
-  const Guarded guarded;
-  ServeStage stage(Settings{{"tokens_file", guarded.tokens}, {"outbox.max_pending", "10"}, {"log.level", "debug"}});
+  GuardedStage stage(Settings{{"outbox.max_pending", "10"}, {"log.level", "debug"}});
   CHECK(stage.asker().ask("POST", "/v1/peers/bob:pause", {}, bearer(kOperator)).status == 200);
   CHECK(stage.asker().ask("POST", "/v1/dead-letters:retry", R"({"peer":"bob"})", bearer(kOperator)).status == 200);
   CHECK(stage.asker().ask("GET", "/v1/stats", {}, bearer("wrong-0123456789abcdef0123")).status == 401);

@@ -22,13 +22,13 @@ using nlohmann::json;
 using testing::checkSchema;
 using testing::HttpAsker;
 using testing::HttpReply;
+using testing::kJson;
 using testing::openApi;
 using testing::resolved;
 using testing::ServeStage;
 using testing::Settings;
 using testing::StreamReader;
 
-const std::string kJson = "Content-Type: application/json\r\n";
 const std::string kEvent = "Content-Type: application/cloudevents+json\r\n";
 
 std::string lower(std::string text) {

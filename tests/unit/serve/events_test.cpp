@@ -114,7 +114,7 @@ TEST_CASE("The figures come at once, with the peers, and again when they have ch
   CHECK(first.kind == "figures");
   CHECK(first.data.at("peers").size() == 2);
   CHECK(first.data.at("pending") == 0);
-  stage.asker().ask("POST", "/v1/messages", R"({"peer":"away","type":"t"})", "Content-Type: application/json\r\n");
+  stage.asker().ask("POST", "/v1/messages", R"({"peer":"away","type":"t"})", testing::kJson);
   nextOf(events, "figures", [](const json& data) { return data.at("pending") == 1; });
 }
 

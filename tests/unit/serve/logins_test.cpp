@@ -28,6 +28,8 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HttpReply;
+using testing::kReader;
+using testing::kSender;
 using testing::ManualClock;
 using testing::ServeStage;
 using testing::Settings;
@@ -35,8 +37,6 @@ using testing::StreamReader;
 using testing::TempDir;
 using testing::writePrivateFile;
 
-const std::string kReader = "reader-0123456789abcdef0123";
-const std::string kSender = "sender-0123456789abcdef0123";
 const std::string kForm = "Content-Type: application/x-www-form-urlencoded\r\nSec-Fetch-Site: same-origin\r\n";
 
 struct World {
@@ -65,25 +65,13 @@ struct World {
   Logins logins{context.get_executor(), clock, "ackbox_a", false};
 };
 
-struct Guarded {
-  explicit Guarded(const std::string& agent = "urn:agent:a") : stage(settings(agent)) {}
-  Settings settings(const std::string& agent) const {
-    writePrivateFile(tokens, "ada read " + kReader + "\nbatch send " + kSender + "\n");
-    return {{"tokens_file", tokens}, {"agent", agent}};
-  }
-  HttpReply logIn(const std::string& token) { return stage.asker().ask("POST", "/login", "token=" + token, kForm); }
+struct Guarded : testing::GuardedStage {
+  explicit Guarded(const std::string& agent = "urn:agent:a") : GuardedStage({{"agent", agent}}) {}
+  HttpReply logIn(const std::string& token) { return asker().ask("POST", "/login", "token=" + token, kForm); }
   std::string cookie() {
     const std::string set = logIn(kReader).header("Set-Cookie");
     return "Cookie: " + set.substr(0, set.find(';')) + "\r\n";
   }
-  bool logged(const std::string& text) {
-    return std::ranges::any_of(stage.log(),
-                               [&](const std::string& line) { return line.find(text) != std::string::npos; });
-  }
-
-  TempDir dir;
-  std::string tokens = dir.file("tokens").string();
-  ServeStage stage;
 };
 
 }  // namespace
@@ -146,22 +134,22 @@ TEST_CASE("Of two logins the one whose token still counts lets in") {
   Guarded guarded;
   const std::string first = guarded.cookie();
   writePrivateFile(guarded.tokens, "ada read " + kSender + "\n");
-  guarded.stage.server().reload();
+  guarded.server().reload();
   const std::string set = guarded.logIn(kSender).header("Set-Cookie");
   const std::string both = first.substr(0, first.size() - 2) + "; " + set.substr(0, set.find(';')) + "\r\n";
-  CHECK(guarded.stage.asker().ask("GET", "/v1/stats", {}, first).status == 401);
-  CHECK(guarded.stage.asker().ask("GET", "/v1/stats", {}, both).status == 200);
+  CHECK(guarded.asker().ask("GET", "/v1/stats", {}, first).status == 401);
+  CHECK(guarded.asker().ask("GET", "/v1/stats", {}, both).status == 200);
 }
 
 TEST_CASE("P11: a token that is put back does not bring back the logins that it had") {
   Guarded guarded;
   const std::string before = guarded.cookie();
   writePrivateFile(guarded.tokens, "batch send " + kSender + "\n");
-  guarded.stage.server().reload();
+  guarded.server().reload();
   writePrivateFile(guarded.tokens, "ada read " + kReader + "\n");
-  guarded.stage.server().reload();
-  CHECK(guarded.stage.asker().ask("GET", "/v1/stats", {}, before).status == 401);
-  CHECK(guarded.stage.asker().ask("GET", "/v1/stats", {}, guarded.cookie()).status == 200);
+  guarded.server().reload();
+  CHECK(guarded.asker().ask("GET", "/v1/stats", {}, before).status == 401);
+  CHECK(guarded.asker().ask("GET", "/v1/stats", {}, guarded.cookie()).status == 200);
 }
 
 TEST_CASE("Logins may fail ten times at once, and then once a second") {
@@ -195,28 +183,29 @@ TEST_CASE("Logins are in the log, those that fail only up to a bound, and a righ
     REQUIRE(reply.status == 403);
     ++failures;
   }
-  CHECK(guarded.logged(" warning login-refused caller=batch cause=\"This token does not have the role read"));
-  CHECK(guarded.logged(" warning login-refused caller=\"\" cause=\"No caller has this token.\""));
-  const std::vector<std::string> log = guarded.stage.log();
+  CHECK_FALSE(
+      guarded.logged(" warning login-refused caller=batch cause=\"This token does not have the role read").empty());
+  CHECK_FALSE(guarded.logged(" warning login-refused caller=\"\" cause=\"No caller has this token.\"").empty());
+  const std::vector<std::string> log = guarded.log();
   CHECK(std::ranges::count_if(log, [](const std::string& line) {
           return line.find(" login-refused ") != std::string::npos;
         }) == failures);
   const std::string cookie = guarded.cookie();
-  CHECK(guarded.logged(" operated caller=ada operation=login target=page "));
-  CHECK(guarded.stage.asker().ask("POST", "/logout", {}, cookie + kForm).status == 303);
-  CHECK(guarded.logged(" operated caller=ada operation=logout target=page "));
+  CHECK_FALSE(guarded.logged(" operated caller=ada operation=login target=page ").empty());
+  CHECK(guarded.asker().ask("POST", "/logout", {}, cookie + kForm).status == 303);
+  CHECK_FALSE(guarded.logged(" operated caller=ada operation=logout target=page ").empty());
   for (const std::string& secret : {kReader, kSender, std::string("guess-"), cookie.substr(cookie.find('=') + 1, 64)}) {
-    CHECK_FALSE(guarded.logged(secret));
+    CHECK(guarded.logged(secret).empty());
   }
 }
 
 TEST_CASE("A stream that a login opened ends with it, and others go on") {
   Guarded guarded;
   const std::string cookie = guarded.cookie();
-  StreamReader ofLogin(guarded.stage.server().port(), "/v1/events", cookie + "Sec-Fetch-Site: same-origin\r\n");
-  StreamReader ofToken(guarded.stage.server().port(), "/v1/events", "Authorization: Bearer " + kReader + "\r\n");
+  StreamReader ofLogin(guarded.server().port(), "/v1/events", cookie + "Sec-Fetch-Site: same-origin\r\n");
+  StreamReader ofToken(guarded.server().port(), "/v1/events", "Authorization: Bearer " + kReader + "\r\n");
   REQUIRE(ofLogin.status() == 200);
-  CHECK(guarded.stage.asker().ask("POST", "/logout", {}, cookie + kForm).status == 303);
+  CHECK(guarded.asker().ask("POST", "/logout", {}, cookie + kForm).status == 303);
   CHECK(ofLogin.hasEnded());
   // Records go on.
   while (ofToken.line().find("\"operated\"") == std::string::npos) {

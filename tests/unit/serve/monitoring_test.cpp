@@ -116,7 +116,7 @@ TEST_CASE("Dead letters are counted by reason, and reasons of peers and programs
   CHECK(hasLine(R"(ackbox_failed_messages_total{peer="bob",reason="rejected"} 0)"));
   CHECK(hasLine(R"(ackbox_failed_messages_total{peer="away",reason="other"} 0)"));
   const std::string message = R"({"peer":"bob","type":"bad","data":1})";
-  CHECK(stage.asker().ask("POST", "/v1/messages", message, "Content-Type: application/json\r\n").status == 201);
+  CHECK(stage.asker().ask("POST", "/v1/messages", message, testing::kJson).status == 201);
   // The event is in another thread than the commit.
   while (!hasLine(R"(ackbox_failed_messages_total{peer="bob",reason="rejected"} 1)")) {
   }

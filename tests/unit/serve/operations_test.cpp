@@ -4,7 +4,6 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -26,21 +25,24 @@
 #include "serve/api/workers.hpp"
 #include "serve/api/write_health.hpp"
 #include "serve/http/answer.hpp"
+#include "support/comes_to.hpp"
 #include "support/garbled_pages.hpp"
 #include "support/manual_clock.hpp"
+#include "support/resource_limit.hpp"
 #include "unit/serve/serve_stage.hpp"
 
 namespace ackbox::serve::operations_test {
 namespace {
 
 using nlohmann::json;
+using testing::comesTo;
 using testing::HttpAsker;
 using testing::HttpReply;
 using testing::isReady;
+using testing::kJson;
+using testing::ResourceLimit;
 using testing::ServeStage;
 using testing::Settings;
-
-const std::string kJson = "Content-Type: application/json\r\n";
 
 HttpReply enqueue(HttpAsker& asker, const std::string& body, const std::string& headers = kJson) {
   return asker.ask("POST", "/v1/messages", body, headers);
@@ -49,38 +51,6 @@ HttpReply enqueue(HttpAsker& asker, const std::string& body, const std::string& 
 json bodyOf(const HttpReply& reply) {
   return json::parse(reply.body);
 }
-
-/// While it lives, a daemon that begins finds so many descriptors.
-class FewDescriptors {
-public:
-  explicit FewDescriptors(rlim_t count) {
-    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
-    const rlimit few{count, before_.rlim_max};
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
-  }
-  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-  FewDescriptors(const FewDescriptors&) = delete;
-  FewDescriptors& operator=(const FewDescriptors&) = delete;
-
-private:
-  rlimit before_{};
-};
-
-/// While it lives, no file may become longer than it is.
-class SmallFiles {
-public:
-  SmallFiles() {
-    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
-    const rlimit small{1, before_.rlim_max};
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
-  }
-  ~SmallFiles() { ::setrlimit(RLIMIT_FSIZE, &before_); }
-  SmallFiles(const SmallFiles&) = delete;
-  SmallFiles& operator=(const SmallFiles&) = delete;
-
-private:
-  rlimit before_{};
-};
 
 struct ShortRandom final : Random {
   std::uint64_t next() override {
@@ -97,7 +67,7 @@ struct ShortRandom final : Random {
 /// A daemon with so few descriptors, and a message that does not end.
 struct SmallDaemon {
   explicit SmallDaemon(rlim_t descriptors, const Settings& settings = {}) {
-    const FewDescriptors few(descriptors);
+    const ResourceLimit few(RLIMIT_NOFILE, descriptors);
     stage.emplace(settings);
   }
   /// Begins to wait for the message on a connection of its own. The look behind it comes after the one that a wait
@@ -112,13 +82,8 @@ struct SmallDaemon {
   /// ends of connections.
   bool comesTo(int status) {
     HttpAsker asker = stage->asker();
-    const SteadyTime patience = systemClock()->steadyNow() + std::chrono::seconds(20);
-    while (systemClock()->steadyNow() < patience) {
-      if (asker.ask("GET", "/v1/messages/stuck?wait=1ms", {}, headers).status == status) {
-        return true;
-      }
-    }
-    return false;
+    return testing::comesTo(
+        [&] { return asker.ask("GET", "/v1/messages/stuck?wait=1ms", {}, headers).status == status; });
   }
 
   std::optional<ServeStage> stage;
@@ -421,19 +386,10 @@ TEST_CASE("P13: a delivery that ends for want of memory begins again, and until 
   REQUIRE(enqueue(asker, R"({"peer":"away","type":"t"})").status == 201);
   // Asked at the next probe of the peer, on the thread that delivers.
   random->isShort = true;
-  const auto isLogged = [&](const std::string& text) {
-    return std::ranges::any_of(stage.log(), [&](const auto& line) { return line.find(text) != std::string::npos; });
-  };
-  const auto comesTo = [](const auto& condition) {
-    const SteadyTime patience = systemClock()->steadyNow() + std::chrono::seconds(30);
-    while (!condition() && systemClock()->steadyNow() < patience) {
-    }
-    return condition();
-  };
-  CHECK(comesTo([&] { return isLogged("a delivery run ends"); }));
+  stage.awaitRecord("a delivery run ends");
   CHECK(comesTo([&] { return asker.ask("GET", "/readyz").status == 503; }));
   random->isShort = false;
-  CHECK(comesTo([&] { return isLogged(" error delivery-ended "); }));
+  stage.awaitRecord(" error delivery-ended ");
   const HttpReply stored = enqueue(asker, R"({"peer":"bob","type":"t"})");
   CHECK(bodyOf(asker.ask("GET", stored.header("Location") + "?wait=30s")).at("state") == "acked");
 }
@@ -444,7 +400,7 @@ TEST_CASE("P13: a server whose file takes nothing is not ready, and is again whe
   HttpAsker asker = stage.asker();
   CHECK(asker.ask("GET", "/readyz").status == 200);
   {
-    const SmallFiles small;
+    const ResourceLimit small(RLIMIT_FSIZE, 1);
     const std::string large = R"({"peer":"away","type":"t","data":")" + std::string(200'000, 'x') + "\"}";
     int status = 201;
     // The log has some room that was made before.
@@ -458,12 +414,7 @@ TEST_CASE("P13: a server whose file takes nothing is not ready, and is again whe
     CHECK(asker.ask("GET", "/healthz").status == 200);
   }
   // After a failed attempt to write its log again, a store makes none for a tenth of a second or so.
-  const auto patience = systemClock()->steadyNow() + std::chrono::minutes(1);
-  int status = 0;
-  do {
-    status = enqueue(asker, R"({"peer":"away","type":"t"})").status;
-  } while (status != 201 && systemClock()->steadyNow() < patience);
-  CHECK(status == 201);
+  CHECK(comesTo([&] { return enqueue(asker, R"({"peer":"away","type":"t"})").status == 201; }));
   CHECK(asker.ask("GET", "/readyz").status == 200);
 }
 
@@ -483,11 +434,10 @@ TEST_CASE(
   stage.begin({});
   HttpAsker asker = stage.asker();
   HttpReply reply;
-  const SteadyTime patience = systemClock()->steadyNow() + std::chrono::seconds(30);
-  do {
+  CHECK(comesTo([&] {
     reply = asker.ask("GET", "/readyz");
-  } while (reply.status != 503 && systemClock()->steadyNow() < patience);
-  CHECK(reply.status == 503);
+    return reply.status == 503;
+  }));
   CHECK(reply.body.find("the database is damaged") != std::string::npos);
   CHECK(reply.body.find("ackbox verify") != std::string::npos);
   CHECK(asker.ask("GET", "/healthz").status == 200);

@@ -19,14 +19,14 @@ namespace ackbox::serve::page_test {
 namespace {
 
 using testing::HttpReply;
+using testing::kOperator;
+using testing::kReader;
+using testing::kSender;
 using testing::ServeStage;
 using testing::Settings;
 using testing::TempDir;
 using testing::writePrivateFile;
 
-const std::string kReader = "reader-0123456789abcdef0123";
-const std::string kSender = "sender-0123456789abcdef0123";
-const std::string kOperator = "operator-0123456789abcdef01";
 const std::string kOwnForm = "Sec-Fetch-Site: same-origin\r\n";
 
 const std::vector<std::string>& attacks() {
@@ -78,19 +78,10 @@ std::string cookieOf(const HttpReply& reply) {
   return "Cookie: theme=dark; " + set.substr(0, set.find(';')) + "\r\n";
 }
 
-struct GuardedPage {
-  static std::string written(const std::string& file) {
-    writePrivateFile(file, "ada read " + kReader + "\nbatch send " + kSender + "\nops read,operate " + kOperator);
-    return file;
-  }
-
-  TempDir dir;
-  std::string tokens = written(dir.file("tokens").string());
-  ServeStage stage{Settings{{"tokens_file", tokens}}};
-
+struct GuardedPage : testing::GuardedStage {
   HttpReply ask(const char* method, const std::string& target, const std::string& headers = {},
                 const std::string& body = {}) {
-    return stage.asker().ask(method, target, body, headers);
+    return asker().ask(method, target, body, headers);
   }
   HttpReply logIn(const std::string& token, const std::string& next = {}) {
     return ask("POST", "/login", kOwnForm, "token=" + token + "&next=" + next);
@@ -302,7 +293,7 @@ TEST_CASE("What belongs to the page takes at most 60 kB, has an address by its c
 
 TEST_CASE("Every view answers with a document, what is read of it from the page itself alone, and only with it") {
   ServeStage stage;
-  const std::string json = "Content-Type: application/json\r\n";
+  const std::string json = testing::kJson;
   const std::string message = R"({"peer":"bob","type":"bad","session":"s","id":"bad-1","data":{"a":"<b>"}})";
   REQUIRE(stage.asker().ask("POST", "/v1/messages", message, json).status == 201);
   REQUIRE(stage.asker().ask("GET", "/v1/messages/bad-1?wait=10s").status == 200);
@@ -362,7 +353,7 @@ TEST_CASE(
   CHECK(guarded.ask("GET", "/v1/stats", other).status == 401);
 
   writePrivateFile(guarded.tokens, "ops read,operate " + kOperator + "\n");
-  guarded.stage.server().reload();
+  guarded.server().reload();
   CHECK(guarded.ask("GET", "/v1/stats", cookie).status == 401);
   CHECK(guarded.ask("GET", "/", cookie).header("Location") == "login?next=");
 }

@@ -47,21 +47,18 @@ Settings inboxOf(json inbox, Settings more = {}) {
 }
 
 /// A daemon whose inbox's frames are for streams, and a sender.
-class Stage {
+class Stage : public testing::InboxStage {
 public:
   explicit Stage(json inbox = {{"pull", json::array({"*"})}}, Settings more = {})
-      : serve_(inboxOf(std::move(inbox), std::move(more))),
-        sender_(OutboxManager::open(dir_.file("sender.db"), options())) {
-    sender_.setSender(std::make_shared<HttpSender>());
-    sender_.start();
-  }
+      : InboxStage(inboxOf(std::move(inbox), std::move(more))) {}
 
-  std::string send(const std::string& session, const std::string& type = "order.placed", std::string data = "1") {
-    return sender_.enqueue({.peer = "serve", .session = session, .type = type, .data = std::move(data)}).messageId;
+  std::string send(const std::string& session, const std::string& type = "order.placed",
+                   const std::string& data = "1") {
+    return InboxStage::send(session, type, data);
   }
   /// Frames outside any session, in batches.
   void flood(const std::string& type, int frames) {
-    const std::string url = serve_.server().inboxUrl();
+    const std::string url = serve().server().inboxUrl();
     HttpAsker peer(static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1))));
     constexpr int kBatch = 250;
     for (int first = 0; first < frames; first += kBatch) {
@@ -75,10 +72,10 @@ public:
     }
   }
   StreamReader open(const std::string& query = {}) {
-    return StreamReader(serve_.server().port(), kStream + (query.empty() ? "" : "?" + query));
+    return StreamReader(serve().server().port(), kStream + (query.empty() ? "" : "?" + query));
   }
   HttpReply post(const std::string& body) {
-    return serve_.asker().ask("POST", "/v1/inbox/settle", body, "Content-Type: application/json\r\n");
+    return serve().asker().ask("POST", "/v1/inbox/settle", body, testing::kJson);
   }
   /// The status of the one settlement.
   std::string settle(const json& line, json settlement) {
@@ -88,47 +85,14 @@ public:
   }
   std::string ack(const json& line) { return settle(line, {{"outcome", "ack"}}); }
 
-  /// The deferred frames that have not ended.
-  json inbox() { return json::parse(serve_.asker().ask("GET", "/v1/inbox").body).at("frames"); }
-  /// Asks until `fits`; an answer that never does is a test that hangs.
-  template <typename Fits>
-  json inboxOnce(const Fits& fits) {
-    while (true) {
-      json frames = inbox();
-      if (fits(frames)) {
-        return frames;
-      }
-    }
-  }
   /// Until this many are waiting for a stream or for their settlement.
   void awaitHeld(std::size_t count) {
     inboxOnce([&](const json& frames) { return frames.size() == count; });
   }
-  bool hasLogged(const std::string& text) {
-    const std::vector<std::string> log = serve_.log();
-    return std::ranges::any_of(log, [&](const std::string& line) { return line.find(text) != std::string::npos; });
-  }
   void restart(json inbox) {
-    serve_.end();
-    serve_.begin(inboxOf(std::move(inbox)));
+    serve().end();
+    serve().begin(inboxOf(std::move(inbox)));
   }
-  [[nodiscard]] OutboxManager& sender() { return sender_; }
-  [[nodiscard]] ServeStage& serve() { return serve_; }
-
-private:
-  OutboxOptions options() {
-    OutboxOptions options;
-    options.agent = "urn:agent:carol";
-    options.peers = {{.name = "serve", .url = serve_.server().inboxUrl()}};
-    // By which it learns of ends: the requests here are not signed.
-    options.ackTimeout = std::chrono::milliseconds(50);
-    options.log = [](const LogRecord&) {};
-    return options;
-  }
-
-  testing::TempDir dir_;
-  ServeStage serve_;
-  OutboxManager sender_;
 };
 
 json next(StreamReader& reader) {
@@ -155,12 +119,7 @@ TEST_CASE("A frame comes as one line with its receipt, and its settlement is dur
   const json line = next(stream);
   CHECK(line.at("run") == 1);
   const json& event = line.at("event");
-  CHECK(event.at("id") == id);
-  CHECK(event.at("source") == "urn:agent:carol");
-  CHECK(event.at("type") == "order.placed");
-  CHECK(event.at("sessionid") == "s-1");
-  CHECK(event.at("sessionorigin") == stage.sender().origin());
-  CHECK(event.at("sessionseq") == "1");
+  stage.checkFirst(event, id);
   CHECK(event.at("data").at("n") == 1.0);
   CHECK(stage.settle(line, {{"outcome", "ack"}, {"result", {{"total", 42}}}}) == "settled");
   CHECK(stage.inbox().empty());
@@ -206,8 +165,7 @@ TEST_CASE(
     return are("running") == 1 && are("unattended") == 2 && are("behind") == 1;
   });
   const auto change = [&](const std::string& target, const json& choice) {
-    const HttpReply reply =
-        stage.serve().asker().ask("POST", "/v1/inbox:" + target, choice.dump(), "Content-Type: application/json\r\n");
+    const HttpReply reply = stage.serve().asker().ask("POST", "/v1/inbox:" + target, choice.dump(), testing::kJson);
     return reply.status == 200 ? json::parse(reply.body) : json(reply.status);
   };
   const json preview = change("discard?dry_run=true", {{"all", true}});
@@ -408,7 +366,7 @@ TEST_CASE("A frame that was kept behind another goes to a stream once the config
     CHECK(line.at("event").at("type") == type);
     CHECK(stage.ack(line) == "settled");
   }
-  CHECK_FALSE(stage.hasLogged("no-application"));
+  CHECK(stage.serve().logged("no-application").empty());
 }
 
 TEST_CASE("What cannot be a settlement is refused as a whole, and an unknown receipt is gone") {
@@ -458,8 +416,7 @@ TEST_CASE("Without a stream frames wait uncharged, it is in the log once, and ot
   stage.awaitHeld(2);
   stage.send("o-1", "order.placed");
   // It is being pushed, to nobody who answers.
-  while (!stage.hasLogged("warning application-away")) {
-  }
+  stage.serve().awaitRecord("warning application-away");
   const std::vector<std::string> log = stage.serve().log();
   CHECK(std::ranges::count_if(log, [](const std::string& line) { return line.find(" no-stream ") != line.npos; }) == 1);
   for (const json& frame : stage.inbox()) {

@@ -140,76 +140,40 @@ private:
 
 const std::string kSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
+struct Secrets {
+  Secrets() { testing::writePrivateFile(file, kSecret + "\n"); }
+
+  const testing::TempDir dir;
+  const std::string file = dir.file("secrets").string();
+};
+
 /// A daemon whose inbox's frames of the types `order.*` go to an application, and a sender.
-class Stage {
+class Stage : Secrets, public testing::InboxStage {
 public:
   /// `rules`: entries of `deliver` before the one for `order.*`. `concurrency`: of each.
   explicit Stage(const std::string& applicationUrl, json rules = json::array(), int concurrency = 4)
-      : secrets_(dir_.file("secrets").string()),
-        serve_((testing::writePrivateFile(secrets_, kSecret + "\n"),
-                rules.push_back({{"types", "order.*"}, {"url", applicationUrl}, {"secrets_file", secrets_}}),
-                Settings{{"inbox", json{{"listen", "127.0.0.1:0"},
-                                        {"allow_anonymous", true},
-                                        {"concurrency", concurrency},
-                                        {"deliver", std::move(rules)}}
-                                       .dump()}})),
-        sender_(OutboxManager::open(dir_.file("sender.db"), options())) {
-    sender_.setSender(std::make_shared<HttpSender>());
-    sender_.start();
-  }
+      : InboxStage(inboxOf(file, applicationUrl, std::move(rules), concurrency)) {}
 
   std::string send(const std::string& type, const std::string& session = "s-1") {
-    return sender_.enqueue({.peer = "serve", .session = session, .type = type, .data = "{\"n\": 1.0}"}).messageId;
-  }
-  /// The deferred frames that have not ended.
-  json inbox() { return json::parse(serve_.asker().ask("GET", "/v1/inbox").body).at("frames"); }
-  /// Asks until `fits`; an answer that never does is a test that hangs.
-  template <typename Fits>
-  json inboxOnce(const Fits& fits) {
-    while (true) {
-      json frames = inbox();
-      if (fits(frames)) {
-        return frames;
-      }
-    }
+    return InboxStage::send(session, type, "{\"n\": 1.0}");
   }
   /// The records of an event that are in the log by now.
-  std::vector<std::string> logged(const std::string& event) {
-    std::vector<std::string> found;
-    for (const std::string& line : serve_.log()) {
-      if (line.find(" " + event + " ") != std::string::npos) {
-        found.push_back(line);
-      }
-    }
-    return found;
-  }
+  std::vector<std::string> logged(const std::string& event) { return serve().logged(" " + event + " "); }
   /// The first of them, once it is there.
-  std::string loggedOnce(const std::string& event) {
-    while (logged(event).empty()) {
-    }
-    return logged(event).front();
-  }
+  std::string awaitRecord(const std::string& event) { return serve().awaitRecord(" " + event + " "); }
   bool hasMetric(const std::string& line) {
-    return serve_.asker().ask("GET", "/metrics").body.find("\n" + line + "\n") != std::string::npos;
+    return serve().asker().ask("GET", "/metrics").body.find("\n" + line + "\n") != std::string::npos;
   }
-  [[nodiscard]] OutboxManager& sender() { return sender_; }
-  [[nodiscard]] ServeStage& serve() { return serve_; }
 
 private:
-  OutboxOptions options() {
-    OutboxOptions options;
-    options.agent = "urn:agent:carol";
-    options.peers = {{.name = "serve", .url = serve_.server().inboxUrl()}};
-    // By which it learns of ends: the requests here are not signed.
-    options.ackTimeout = std::chrono::milliseconds(50);
-    options.log = [](const LogRecord&) {};
-    return options;
+  static Settings inboxOf(const std::string& secrets, const std::string& applicationUrl, json rules, int concurrency) {
+    rules.push_back({{"types", "order.*"}, {"url", applicationUrl}, {"secrets_file", secrets}});
+    return {{"inbox", json{{"listen", "127.0.0.1:0"},
+                           {"allow_anonymous", true},
+                           {"concurrency", concurrency},
+                           {"deliver", std::move(rules)}}
+                          .dump()}};
   }
-
-  testing::TempDir dir_;
-  const std::string secrets_;
-  ServeStage serve_;
-  OutboxManager sender_;
 };
 
 /// Whether each frame waits for something, which the list says.
@@ -292,12 +256,7 @@ TEST_CASE("A frame is posted as a signed event with all that it came with, and a
                     systemClock()->wallNow()) == protocol::SignatureVerdict::valid);
   CHECK(request.body.find("\"data\":{\"n\": 1.0}") != std::string::npos);
   const json event = json::parse(request.body);
-  CHECK(event.at("id") == id);
-  CHECK(event.at("source") == "urn:agent:carol");
-  CHECK(event.at("type") == "order.placed");
-  CHECK(event.at("sessionid") == "s-1");
-  CHECK(event.at("sessionorigin") == stage.sender().origin());
-  CHECK(event.at("sessionseq") == "1");
+  stage.checkFirst(event, id);
   stage.inboxOnce(isEmpty);
   while (stage.sender().getStats().acked == 0) {
   }
@@ -338,7 +297,7 @@ TEST_CASE("A frame that the application refuses for good is a dead letter at its
   const MessageInfo letter = stage.sender().find(id).value();
   CHECK(letter.reason == "rejected");
   CHECK(letter.lastError.find("the application answers 422: no such item") != std::string::npos);
-  const std::string failed = stage.loggedOnce("frame-failed");
+  const std::string failed = stage.awaitRecord("frame-failed");
   CHECK(failed.find(" warning frame-failed message=" + id + " source=urn:agent:carol session=s-1 attempts=1 ") !=
         std::string::npos);
   CHECK(failed.find(" reason=rejected error=\"the application answers 422: no such item\"") != std::string::npos);
@@ -355,7 +314,7 @@ TEST_CASE("A frame for which the application is not ready is charged a run and p
   REQUIRE(frames.size() == 1);
   CHECK(frames[0].at("last_error").get<std::string>().find("503") != std::string::npos);
   CHECK_FALSE(frames[0].contains("waits_for"));
-  CHECK(stage.loggedOnce("frame-retry").find("error=\"the application answers 503\"") != std::string::npos);
+  CHECK(stage.awaitRecord("frame-retry").find("error=\"the application answers 503\"") != std::string::npos);
   application.take();
   stage.inboxOnce(isEmpty);
 }
@@ -366,7 +325,7 @@ TEST_CASE("While the application is away nothing is charged, and its frame is ta
   for (const char* session : {"s-1", "s-2", "s-3"}) {
     stage.send("order.placed", session);
   }
-  const std::string away = stage.loggedOnce("application-away");
+  const std::string away = stage.awaitRecord("application-away");
   CHECK(away.find(" warning application-away url=http://127.0.0.1:") != std::string::npos);
   const json waiting = stage.inboxOnce([](const json& frames) { return frames.size() == 3 && allWait(frames); });
   for (const json& frame : waiting) {
@@ -377,7 +336,7 @@ TEST_CASE("While the application is away nothing is charged, and its frame is ta
   CHECK(stage.serve().asker().ask("GET", "/inbox").body.find("waits for the application") != std::string::npos);
   CHECK(stage.hasMetric(R"(ackbox_application_up{way="push",types="order.*"} 0)"));
   Application application(port.number());
-  const std::string back = stage.loggedOnce("application-back");
+  const std::string back = stage.awaitRecord("application-back");
   CHECK(back.find(" info application-back ") != std::string::npos);
   CHECK(back.find(" frames=") != std::string::npos);
   stage.inboxOnce(isEmpty);
@@ -399,7 +358,7 @@ TEST_CASE("A frame that waits for an application that is not what was configured
     application.take();
   }
   stage.inboxOnce(isEmpty);
-  CHECK(stage.loggedOnce("application-back").find(" frames=1 ") != std::string::npos);
+  CHECK(stage.awaitRecord("application-back").find(" frames=1 ") != std::string::npos);
 }
 
 TEST_CASE("P12: frames that the application always refuses, as many as it has places, hold up no others of its entry") {

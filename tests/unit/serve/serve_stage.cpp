@@ -12,7 +12,9 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "ackbox/http_sender.hpp"
 #include "serve/health_check.hpp"
+#include "support/comes_to.hpp"
 
 namespace ackbox::testing {
 namespace {
@@ -33,6 +35,21 @@ int connectToFile(const std::string& socketFile) {
 
 HandlerResult handle(const InboundFrame& frame, InboundTransaction& /*transaction*/) {
   return frame.type == "bad" ? HandlerResult::reject("it is bad") : HandlerResult::ack("{\"ok\":true}");
+}
+
+OutboxOptions senderOf(const std::string& url) {
+  OutboxOptions options;
+  options.agent = "urn:agent:carol";
+  options.peers = {{.name = "serve", .url = url}};
+  // By which it learns of ends: the requests here are not signed.
+  options.ackTimeout = std::chrono::milliseconds(50);
+  options.log = [](const LogRecord&) {};
+  return options;
+}
+
+Settings withTokens(const std::string& file, Settings settings) {
+  settings.push_back({"tokens_file", file});
+  return settings;
 }
 
 InboundOptions anonymous() {
@@ -103,13 +120,7 @@ std::string StreamReader::line() {
 }
 
 bool StreamReader::hasEnded() {
-  const SteadyTime patience = systemClock()->steadyNow() + std::chrono::minutes(1);
-  while (receiveChunk()) {
-    if (systemClock()->steadyNow() > patience) {
-      return false;
-    }
-  }
-  return connection_.receiveAll().empty();
+  return comesTo([this] { return !receiveChunk(); }) && connection_.receiveAll().empty();
 }
 
 bool StreamReader::receiveChunk() {
@@ -152,6 +163,42 @@ void ServeStage::begin(const Settings& settings, const std::function<void(serve:
 std::vector<std::string> ServeStage::log() const {
   const std::scoped_lock lock(logMutex_);
   return log_;
+}
+
+std::vector<std::string> ServeStage::logged(const std::string& text) const {
+  std::vector<std::string> found = log();
+  std::erase_if(found, [&](const std::string& line) { return line.find(text) == std::string::npos; });
+  return found;
+}
+
+std::string ServeStage::awaitRecord(const std::string& text) const {
+  REQUIRE(comesTo([&] { return !logged(text).empty(); }));
+  return logged(text).front();
+}
+
+GuardedStage::GuardedStage(Settings settings) : ServeStage(withTokens(tokens, std::move(settings))) {}
+
+InboxStage::InboxStage(const Settings& settings)
+    : serve_(settings), sender_(OutboxManager::open(dir_.file("sender.db"), senderOf(serve_.server().inboxUrl()))) {
+  sender_.setSender(std::make_shared<HttpSender>());
+  sender_.start();
+}
+
+std::string InboxStage::send(const std::string& session, const std::string& type, const std::string& data) {
+  return sender_.enqueue({.peer = "serve", .session = session, .type = type, .data = data}).messageId;
+}
+
+nlohmann::json InboxStage::inbox() {
+  return nlohmann::json::parse(serve_.asker().ask("GET", "/v1/inbox").body).at("frames");
+}
+
+void InboxStage::checkFirst(const nlohmann::json& event, const std::string& id) const {
+  CHECK(event.at("id") == id);
+  CHECK(event.at("source") == "urn:agent:carol");
+  CHECK(event.at("type") == "order.placed");
+  CHECK(event.at("sessionid") == "s-1");
+  CHECK(event.at("sessionorigin") == sender_.origin());
+  CHECK(event.at("sessionseq") == "1");
 }
 
 void writePrivateFile(const std::string& path, const std::string& text) {

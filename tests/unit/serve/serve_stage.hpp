@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,19 @@
 #include "unit/transport/raw_peer.hpp"
 
 namespace ackbox::testing {
+
+/// Headers.
+inline const std::string kJson = "Content-Type: application/json\r\n";
+inline std::string bearer(const std::string& token) {
+  return "Authorization: Bearer " + token + "\r\n";
+}
+
+/// Tokens, and a file of them in which each has its roles: `ada read`, `batch send`, `ops read,operate`.
+inline const std::string kReader = "reader-0123456789abcdef0123";
+inline const std::string kSender = "sender-0123456789abcdef0123";
+inline const std::string kOperator = "operator-0123456789abcdef01";
+inline const std::string kTokens =
+    "# who may what\n\nada read " + kReader + "\nbatch send " + kSender + "\nops read,operate " + kOperator + "\n";
 
 /// An HTTP answer, taken apart.
 struct HttpReply {
@@ -92,6 +106,17 @@ private:
   InboundServer server_;
 };
 
+/// Writes a file that only its owner may read.
+void writePrivateFile(const std::string& path, const std::string& text);
+
+/// A file with the tokens `kTokens`.
+struct TokensFile {
+  TokensFile() { writePrivateFile(tokens, kTokens); }
+
+  const TempDir dir;
+  const std::string tokens = dir.file("tokens").string();
+};
+
 /// Fields of a configuration, as of `--set`.
 using Settings = std::vector<serve::ConfigOverride>;
 
@@ -110,6 +135,10 @@ public:
   void begin(const Settings& settings, const std::function<void(serve::Config&)>& change = {});
   /// The log so far, a record a line, of which the beginning is kept.
   [[nodiscard]] std::vector<std::string> log() const;
+  /// Those records that have `text` in their line.
+  [[nodiscard]] std::vector<std::string> logged(const std::string& text) const;
+  /// The first of them, once it is there.
+  std::string awaitRecord(const std::string& text) const;
 
 private:
   TempDir dir_;
@@ -119,8 +148,39 @@ private:
   std::unique_ptr<serve::Server> server_;
 };
 
-/// Writes a file that only its owner may read.
-void writePrivateFile(const std::string& path, const std::string& text);
+/// A daemon that wants a token.
+struct GuardedStage : TokensFile, ServeStage {
+  explicit GuardedStage(Settings settings = {});
+};
+
+/// A daemon that defers what it gets, and a sender to it.
+class InboxStage {
+public:
+  explicit InboxStage(const Settings& settings);
+
+  std::string send(const std::string& session, const std::string& type, const std::string& data);
+  /// The deferred frames that have not ended.
+  [[nodiscard]] nlohmann::json inbox();
+  /// Asks until `fits`; an answer that never does is a test that hangs.
+  template <typename Fits>
+  nlohmann::json inboxOnce(const Fits& fits) {
+    while (true) {
+      nlohmann::json frames = inbox();
+      if (fits(frames)) {
+        return frames;
+      }
+    }
+  }
+  /// Checks that an event is the first frame of session `s-1`, of type `order.placed`.
+  void checkFirst(const nlohmann::json& event, const std::string& id) const;
+  [[nodiscard]] OutboxManager& sender() { return sender_; }
+  [[nodiscard]] ServeStage& serve() { return serve_; }
+
+private:
+  TempDir dir_;
+  ServeStage serve_;
+  OutboxManager sender_;
+};
 
 /// Whether the server there says that it is ready.
 [[nodiscard]] bool isReady(const std::string& url);

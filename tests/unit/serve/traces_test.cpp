@@ -178,7 +178,7 @@ TEST_CASE("A message, its handling and the reply to it are one trace") {
   ServeStage bob(settingsOf("bob", "alice", alicesInbox.url(), "127.0.0.1:0", bobsApplication, collector));
   ServeStage alice(settingsOf("alice", "bob", bob.server().inboxUrl(),
                               "127.0.0.1:" + std::to_string(alicesInbox.number()), alicesApplication, collector));
-  const std::string asJson = "Content-Type: application/json\r\n";
+  const std::string asJson = testing::kJson;
   const HttpReply asked = alice.asker().ask("POST", "/v1/messages", R"({"peer":"bob","type":"ask","data":1})", asJson);
   REQUIRE(asked.status == 201);
   const json event = bobsApplication.first();

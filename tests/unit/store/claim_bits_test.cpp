@@ -23,9 +23,9 @@ std::int64_t rowsIn(store::sqlite::SqliteStore& store, const std::string& table)
   return store.database().execAndGet("SELECT count(*) FROM " + table).getInt64();
 }
 
-delivery::SessionClaim claimOf(const store::NewRows& news) {
-  delivery::SessionClaim claim{news.rows.front().session, {}};
-  for (const delivery::RowSeen& row : news.rows) {
+delivery::SessionClaim claimOf(const store::NewRows& newRows) {
+  delivery::SessionClaim claim{newRows.rows.front().session, {}};
+  for (const delivery::RowSeen& row : newRows.rows) {
     claim.keys.push_back(row.key);
   }
   return claim;

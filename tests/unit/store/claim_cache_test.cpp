@@ -17,9 +17,9 @@ namespace {
 using delivery::ClaimStatus;
 
 delivery::RowSeen onlyNew(store::sqlite::SqliteStore& store) {
-  const store::NewRows news = store.discovery().take(10);
-  REQUIRE(news.rows.size() == 1);
-  return news.rows.front();
+  const store::NewRows newRows = store.discovery().take(10);
+  REQUIRE(newRows.rows.size() == 1);
+  return newRows.rows.front();
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "store/sqlite/read/message_pages.hpp"
 #include "store/sqlite/read/reader.hpp"
+#include "store_conformance/failed_messages.hpp"
 #include "store_world.hpp"
 
 namespace dead_letters_test {
@@ -20,37 +21,7 @@ using namespace ackbox;
 using namespace ackbox::testing;
 using delivery::Transition;
 
-namespace {
-
-struct Entry {
-  const char* id;
-  const char* session;
-};
-
-/// A store whose messages `ids`, each in the session named, have all failed.
-struct Failed {
-  explicit Failed(std::initializer_list<Entry> entries) : store(world.open()) {
-    for (const auto [id, session] : entries) {
-      enqueueOne(*store, frameOf(session, R"({"of":")" + std::string(id) + "\"}", id));
-    }
-    const store::ClaimReply reply = claimNew(*store);
-    for (std::size_t session = 0; session < reply.sessions.size(); ++session) {
-      for (std::size_t row = 0; row < reply.sessions[session].rows.size(); ++row) {
-        auto settlement = settlementOf(reply, Transition::fail, session, row);
-        settlement.reason = "rejected";
-        REQUIRE(settleOne(*store, settlement));
-      }
-      const delivery::SessionRelease release{
-          .session = reply.sessions[session].session, .dueAt = {}, .previousSequence = {}};
-      inTransaction(*store, [&] { store->claims().endClaims({&release, 1}); });
-    }
-  }
-
-  StoreWorld world;
-  std::unique_ptr<store::sqlite::SqliteStore> store;
-};
-
-}  // namespace
+using Failed = FailedMessages<StoreWorld>;
 
 TEST_CASE("row 4: failed rows leave the index of what is in flight, and the rows that a run is told of") {
   Failed failed({{"a", "s"}, {"b", "s"}, {"c", "t"}});

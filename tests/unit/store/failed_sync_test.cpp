@@ -4,7 +4,6 @@
 // what was not synced is gone, and the file is opened on the rest.
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -25,6 +24,7 @@
 #include "store/sqlite/read/reader.hpp"
 #include "store_world.hpp"
 #include "support/memory_disk.hpp"
+#include "support/resource_limit.hpp"
 #include "support/scripted_sender.hpp"
 
 namespace failed_sync_test {
@@ -286,30 +286,18 @@ TEST_CASE("P1: a repair whose sync failed leaves a log that others see to be dou
 }
 
 TEST_CASE("P13: that others cannot see a doubtful log is reported, with what to do") {
-  /// No file can grow, as on a disk that has become read-only.
-  struct NothingGrows {
-    NothingGrows() {
-      REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
-      rlimit none = before;
-      none.rlim_cur = 0;
-      REQUIRE(setrlimit(RLIMIT_FSIZE, &none) == 0);
-    }
-    ~NothingGrows() {
-      setrlimit(RLIMIT_FSIZE, &before);
-      std::signal(SIGXFSZ, handler);
-    }
-    void (*const handler)(int) = std::signal(SIGXFSZ, SIG_IGN);
-    rlimit before{};
-  };
   Machine machine;
   const auto manager = machine.open();
   machine.enqueue(*manager);
   machine.failsAll = true;
   bool isAcknowledged = true;
+  // As on a disk that has become read-only.
+  void (*const handler)(int) = std::signal(SIGXFSZ, SIG_IGN);
   {
-    const NothingGrows nothingGrows;
+    const ResourceLimit nothingGrows(RLIMIT_FSIZE, 0);
     isAcknowledged = machine.enqueue(*manager);
   }
+  std::signal(SIGXFSZ, handler);
   CHECK_FALSE(isAcknowledged);
   REQUIRE(machine.reports->size() == 2);
   CHECK(machine.reports->back().find("start none that opens the file") != std::string::npos);

@@ -45,17 +45,6 @@ TEST_CASE("P5: no frame is acknowledged whose mark foreign statements took away"
 
 namespace {
 
-constexpr std::chrono::milliseconds kDay = std::chrono::hours(24);
-constexpr store::MarkLife kClosingLife{kMarkRetention, 10 * kMarkRetention, 180 * kDay};
-
-/// A frame of a session of `origin`.
-Admission speak(store::Store& store, std::string_view origin, std::uint64_t sequence, std::string_view session = "s") {
-  InboundIdentity identity = numbered(sequence, sequence - 1);
-  identity.origin = origin;
-  identity.session = session;
-  return offer(store, identity, kClosingLife).admission;
-}
-
 std::int64_t countIn(const StoreWorld& world, const std::string& what) {
   SQLite::Database database(world.file.string(), SQLite::OPEN_READWRITE);
   return database.execAndGet("SELECT count(*) FROM " + what).getInt64();

@@ -155,13 +155,13 @@ TEST_CASE("what moved in the commit in which its peer is found to have forgotten
   const store::ClaimReply reply = claimOneEach(*store, 1);
   inTransaction(*store, [&] {
     finish(*store, reply);
-    delivery::PeerIdentity news;
-    news.peer = store->peers().rows().front().key;
-    news.session = reply.sessions.front().session;
-    news.store = "another";
-    news.storeEpoch = 1;
-    news.found = PeerResetKind::peerLost;
-    REQUIRE(store->peerResets().recordIdentity(news));
+    delivery::PeerIdentity identity;
+    identity.peer = store->peers().rows().front().key;
+    identity.session = reply.sessions.front().session;
+    identity.store = "another";
+    identity.storeEpoch = 1;
+    identity.found = PeerResetKind::peerLost;
+    REQUIRE(store->peerResets().recordIdentity(identity));
   });
   CHECK(numberOf(world,
                  "SELECT count(*) FROM ackbox_session_states WHERE last_sequence=1 AND previous_sequence=0 AND "

@@ -261,7 +261,7 @@ TEST_CASE("the inbound views show a deferred frame, one that waits behind it, an
   CHECK(text(row.getColumn(1)) == "RUNNING");
   row.reset();
   // Of its application, as the first line that fits says; what is in backoff stays so.
-  const auto secondState = [&](const std::vector<Application>& applications) {
+  const auto secondState = [&](const std::vector<ackbox::Application>& applications) {
     inTransaction(*store, [&] { store->inbox().noteApplications(applications); });
     REQUIRE(row.executeStep());
     CHECK(text(row.getColumn(1)) == "BACKOFF");

@@ -19,44 +19,8 @@ using delivery::Transition;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-namespace {
-
-struct StatsWorld : StoreWorld {
-  [[nodiscard]] store::sqlite::SqliteReader reader() const { return {file, options}; }
-  /// Enqueues to `peer`, and settles what is new so.
-  void settleAll(store::sqlite::SqliteStore& store, Transition transition) {
-    const store::ClaimReply reply = claimNew(store);
-    inTransaction(store, [&] {
-      std::vector<delivery::SessionRelease> releases;
-      for (std::size_t session = 0; session < reply.sessions.size(); ++session) {
-        for (std::size_t row = 0; row < reply.sessions[session].rows.size(); ++row) {
-          delivery::Settlement settlement = settlementOf(reply, transition, session, row);
-          settlement.reason = "test";
-          store.settles().settle({&settlement, 1});
-        }
-        releases.push_back({.session = reply.sessions[session].session, .dueAt = {}, .previousSequence = {}});
-      }
-      store.claims().endClaims(releases);
-    });
-  }
-  void addPeers(std::initializer_list<const char*> names) {
-    options.peers.clear();
-    for (const char* name : names) {
-      options.peers.push_back({.name = name});
-    }
-  }
-};
-
-Frame frameTo(const std::string& peer, const std::string& session) {
-  Frame frame = frameOf(session);
-  frame.peer = peer;
-  return frame;
-}
-
-}  // namespace
-
 TEST_CASE("row 13, P9: dead letters in front of the oldest message are passed once, not by each reader") {
-  StatsWorld world;
+  StoreWorld world;
   const auto store = world.open();
   constexpr int kDead = 3'000;
   inTransaction(*store, [&] {
@@ -65,12 +29,12 @@ TEST_CASE("row 13, P9: dead letters in front of the oldest message are passed on
     }
   });
   for (int rest = kDead; rest > 0; rest -= 1'000) {
-    world.settleAll(*store, Transition::fail);
+    settleAll(*store, Transition::fail);
   }
   enqueueOne(*store, frameOf("live"));
   const auto floor = [&] { return store->database().execAndGet("SELECT oldest_key FROM ackbox_counters").getInt64(); };
   CHECK(floor() == kDead + 1);
-  CHECK(world.reader().stats().oldestPendingAt == world.clock->wallNow());
+  CHECK(world.reader()->stats().oldestPendingAt == world.clock->wallNow());
   CHECK(store::sqlite::verify(world.file, world.options).clean());
 
   // Another process's settle is passed by the poll, a bounded step at a time.
@@ -85,7 +49,7 @@ TEST_CASE("row 13, P9: dead letters in front of the oldest message are passed on
 }
 
 TEST_CASE("the oldest message is known where one is left, and kept ones are passed where none is") {
-  StatsWorld world;
+  StoreWorld world;
   world.options.ackedRetention = std::chrono::hours(1);
   std::int64_t passed = 3;
   SUBCASE("kept") {}
@@ -107,8 +71,8 @@ TEST_CASE("the oldest message is known where one is left, and kept ones are pass
 }
 
 TEST_CASE("row 24: what is being sent is told of its peer, whoever sends it, and is not pending") {
-  StatsWorld world;
-  world.addPeers({"alice", "bob"});
+  StoreWorld world;
+  setPeers(world.options, {"alice", "bob"});
   const auto first = world.open();
   const auto second = world.open();
   for (int index = 0; index < 70; ++index) {
@@ -120,10 +84,10 @@ TEST_CASE("row 24: what is being sent is told of its peer, whoever sends it, and
   const auto rows = second->discovery().take(100).rows;
   const delivery::SessionClaim toBob{rows.at(70).session, {rows.at(70).key}};
   REQUIRE(inTransaction(*second, [&] { return second->claims().claim({&toBob, 1}); }).messages.size() == 1);
-  const Stats stats = world.reader().stats();
+  const Stats stats = world.reader()->stats();
   CHECK(stats.sending == 71);
   CHECK(stats.pending == 1);
-  const std::vector<PeerStats> peers = world.reader().peerStats();
+  const std::vector<PeerStats> peers = world.reader()->peerStats();
   REQUIRE(peers.size() == 2);
   CHECK(peers[0].sending == 70);
   CHECK(peers[0].pending == 1);
@@ -133,16 +97,16 @@ TEST_CASE("row 24: what is being sent is told of its peer, whoever sends it, and
   // Of a damaged file, too, no figure wraps around.
   first->database().exec("UPDATE ackbox_claims SET bits=-1 WHERE block>=0");
   first->database().exec("UPDATE ackbox_peer_counters SET pending=0");
-  CHECK(world.reader().stats().pending == 0);
-  for (const PeerStats& peer : world.reader().peerStats()) {
+  CHECK(world.reader()->stats().pending == 0);
+  for (const PeerStats& peer : world.reader()->peerStats()) {
     CHECK(peer.pending == 0);
   }
 }
 
 TEST_CASE("row 24: the sizes of the file, of what is free in it, and of its log are told") {
-  StatsWorld world;
+  StoreWorld world;
   const auto store = world.open();
-  const Stats before = world.reader().stats();
+  const Stats before = world.reader()->stats();
   CHECK(before.fileBytes > 0);
   CHECK(before.walBytes > 0);
   inTransaction(*store, [&] {
@@ -150,30 +114,30 @@ TEST_CASE("row 24: the sizes of the file, of what is free in it, and of its log 
       store->outbox().enqueue(frameOf("s", std::string(20'000, 'x')));
     }
   });
-  const Stats full = world.reader().stats();
+  const Stats full = world.reader()->stats();
   CHECK(full.fileBytes > before.fileBytes + 2'000'000);
   CHECK(full.walBytes > 2'000'000);
-  world.settleAll(*store, Transition::ack);
-  CHECK(world.reader().stats().freeBytes > 1'500'000);
+  settleAll(*store, Transition::ack);
+  CHECK(world.reader()->stats().freeBytes > 1'500'000);
 }
 
 TEST_CASE("row 19: free pages are given back a few at a time, in a file that we made, and the file is shorter") {
-  StatsWorld world;
+  StoreWorld world;
   const auto store = world.open();
   inTransaction(*store, [&] {
     for (int index = 0; index < 800; ++index) {
       store->outbox().enqueue(frameOf("s", std::string(20'000, 'x')));
     }
   });
-  world.settleAll(*store, Transition::ack);
-  const Stats full = world.reader().stats();
+  settleAll(*store, Transition::ack);
+  const Stats full = world.reader()->stats();
   REQUIRE(full.freeBytes > 15'000'000);
   // What a run does by itself leaves a margin for the next messages.
   int slices = 1;
   while (inTransaction(*store, [&] { return store->tidy(); })) {
     ++slices;
   }
-  Stats now = world.reader().stats();
+  Stats now = world.reader()->stats();
   CHECK(slices > 20);
   CHECK(now.freeBytes < 5'000'000);
   CHECK(now.freeBytes > 3'000'000);
@@ -181,7 +145,7 @@ TEST_CASE("row 19: free pages are given back a few at a time, in a file that we 
   // By hand, all of it.
   CHECK(inTransaction(*store, [&] { return store->vacuum(10); }) == 10);
   CHECK(inTransaction(*store, [&] { return store->vacuum(100'000); }) > 500);
-  now = world.reader().stats();
+  now = world.reader()->stats();
   CHECK(now.freeBytes == 0);
   CHECK(std::filesystem::file_size(world.file) == now.fileBytes);
   CHECK(now.walBytes == 0);
@@ -191,14 +155,14 @@ TEST_CASE("row 19: free pages are given back a few at a time, in a file that we 
 TEST_CASE("row 19: 1,024 free pages are kept for the next messages; of one more, a slice is given back") {
   for (const int free : {1'024, 1'025}) {
     CAPTURE(free);
-    StatsWorld world;
+    StoreWorld world;
     const auto store = world.open();
     inTransaction(*store, [&] {
       for (int index = 0; index < 250; ++index) {
         store->outbox().enqueue(frameOf("s", std::string(20'000, 'x')));
       }
     });
-    world.settleAll(*store, Transition::ack);
+    settleAll(*store, Transition::ack);
     const auto freePages = [&] { return store->database().execAndGet("PRAGMA freelist_count").getInt(); };
     REQUIRE(freePages() > free);
     inTransaction(*store, [&] { store->vacuum(static_cast<std::size_t>(freePages() - free)); });
@@ -209,19 +173,19 @@ TEST_CASE("row 19: 1,024 free pages are kept for the next messages; of one more,
 }
 
 TEST_CASE("an application's file is never converted") {
-  StatsWorld world;
+  StoreWorld world;
   SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE mine(a)");
   const auto store = world.open();
   enqueueOne(*store, frameOf("s", std::string(200'000, 'x')));
-  world.settleAll(*store, Transition::ack);
-  CHECK(world.reader().stats().freeBytes > 100'000);
+  settleAll(*store, Transition::ack);
+  CHECK(world.reader()->stats().freeBytes > 100'000);
   CHECK(inTransaction(*store, [&] { return store->vacuum(10); }) == 0);
   CHECK_FALSE(inTransaction(*store, [&] { return store->tidy(); }));
   CHECK(store->database().execAndGet("PRAGMA auto_vacuum").getInt() == 0);
 }
 
 TEST_CASE("row 19: the log is bounded, grows while a reader holds it, and is cut when the reader has gone") {
-  StatsWorld world;
+  StoreWorld world;
   world.options.checkpointPages = 50;
   const auto store = world.open();
   const auto write = [&](int times) {
@@ -229,7 +193,7 @@ TEST_CASE("row 19: the log is bounded, grows while a reader holds it, and is cut
     for (int index = 0; index < times; ++index) {
       enqueueOne(*store, frameOf("s", '"' + std::string(3'000, 'x') + '"'));
       if (index % 10 == 0) {
-        most = std::max(most, world.reader().stats().walBytes);
+        most = std::max(most, world.reader()->stats().walBytes);
       }
     }
     return most;
@@ -242,11 +206,11 @@ TEST_CASE("row 19: the log is bounded, grows while a reader holds it, and is cut
     CHECK(write(300) > std::uint64_t{300} * 4'200);
     // A look while it is there is not waited for, and does no harm.
     inTransaction(*store, [&] { store->tidy(); });
-    CHECK(world.reader().stats().walBytes > std::uint64_t{300} * 4'200);
+    CHECK(world.reader()->stats().walBytes > std::uint64_t{300} * 4'200);
   }
   // Idle: the poll's look cuts it.
   inTransaction(*store, [&] { store->tidy(); });
-  CHECK(world.reader().stats().walBytes == 0);
+  CHECK(world.reader()->stats().walBytes == 0);
   CHECK(write(300) < std::uint64_t{100} * 4'200);
   {
     SQLite::Database reader(world.file.string(), SQLite::OPEN_READONLY);
@@ -261,8 +225,8 @@ TEST_CASE("row 19: the log is bounded, grows while a reader holds it, and is cut
 }
 
 TEST_CASE("verify names the row where a figure is not what the rows say") {
-  StatsWorld world;
-  world.addPeers({"alice", "bob"});
+  StoreWorld world;
+  setPeers(world.options, {"alice", "bob"});
   const auto store = world.open();
   enqueueOne(*store, frameTo("alice", "s"));
   enqueueOne(*store, frameTo("alice", "s"));

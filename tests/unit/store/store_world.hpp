@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/sqlite/peers/liveness.hpp"
+#include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 #include "store_conformance/messages.hpp"
 #include "support/manual_clock.hpp"
@@ -42,6 +43,10 @@ struct StoreWorld {
   std::unique_ptr<store::sqlite::SqliteStore> open() const {
     return std::make_unique<store::sqlite::SqliteStore>(
         store::sqlite::StoreOptions{file, options, lives ? std::make_shared<FakeLiveness>(lives) : nullptr});
+  }
+
+  [[nodiscard]] std::unique_ptr<const store::sqlite::SqliteReader> reader() const {
+    return std::make_unique<store::sqlite::SqliteReader>(file, options);
   }
 
   TempDir directory;

@@ -242,14 +242,14 @@ Work upkeepWith(int size) {
   measure("a purge that finds nothing", [&] { inTransaction(*store, [&] { store->settles().purgeAcked(64); }); });
   store->database().exec("INSERT INTO ackbox_owners(pid,opened_at_ms) VALUES(1,1)");
   measure("a dead owner", [&] { inTransaction(*store, [&] { CHECK(store->owners().releaseDead() == 1); }); });
-  delivery::PeerIdentity news;
-  news.peer = store->peers().rows().front().key;
-  news.found = PeerResetKind::peerRestored;
-  news.store = "theirs";
-  news.storeEpoch = 1;
-  news.session = restored;
+  delivery::PeerIdentity identity;
+  identity.peer = store->peers().rows().front().key;
+  identity.found = PeerResetKind::peerRestored;
+  identity.store = "theirs";
+  identity.storeEpoch = 1;
+  identity.session = restored;
   measure("a restored peer's session",
-          [&] { inTransaction(*store, [&] { static_cast<void>(store->peerResets().recordIdentity(news)); }); });
+          [&] { inTransaction(*store, [&] { static_cast<void>(store->peerResets().recordIdentity(identity)); }); });
   CHECK(store->database().execAndGet("SELECT count(*) FROM ackbox_outbox WHERE state=2").getInt() == size - 1);
   store->database().exec("UPDATE ackbox_inbound_origins SET state=1 WHERE origin='origin0'");
   measure("a new session beside a closed store whose frames wait",

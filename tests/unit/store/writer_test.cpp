@@ -259,7 +259,7 @@ TEST_CASE("a lone job that must not wait leaves everything as it is while anothe
   CHECK(patience == fixture.world.options.busyTimeout);
 }
 
-TEST_CASE("whom a commit's news wakes finds the writer free, and is woken before any other job") {
+TEST_CASE("what a commit wakes finds the writer free, and is woken before any other job") {
   StoreWorld world;
   const auto store = world.open();
   std::string log;

@@ -59,6 +59,16 @@ std::future<SendReport> begin(HttpSender& sender, SendRequest request) {
   return promise->get_future();
 }
 
+/// Takes a request, and does not answer.
+struct SilentPeer {
+  std::promise<void> arrived;
+  RawServer server{{[this](RawConnection& connection) {
+    connection.receiveMessage();
+    arrived.set_value();
+    connection.receiveAll();
+  }}};
+};
+
 /// Acknowledges every frame, through the real protocol, and keeps the received data.
 class Receiver {
 public:
@@ -203,40 +213,30 @@ TEST_CASE("P8: a TLS handshake in which the peer says nothing ends with a time o
 }
 
 TEST_CASE("P8: a peer that keeps silent is given up when the request's time is over, by the sender's clock") {
-  std::promise<void> arrived;
-  RawServer peer({[&](RawConnection& connection) {
-    connection.receiveMessage();
-    arrived.set_value();
-    connection.receiveAll();
-  }});
+  SilentPeer peer;
   testing::IoThread io;
   const auto clock = std::make_shared<testing::ManualClock>();
   HttpSenderOptions options;
   options.clock = clock;
   HttpSender sender(options);
   sender.start(io.executor());
-  std::future<SendReport> report = begin(sender, requestTo(peer.url(), 1));
-  arrived.get_future().wait();
+  std::future<SendReport> report = begin(sender, requestTo(peer.server.url(), 1));
+  peer.arrived.get_future().wait();
   clock->advance(std::chrono::seconds(10));
   CHECK(report.get().outcome == RequestOutcome::peerUnavailable);
   sender.stop();
 }
 
 TEST_CASE("Stopping cancels what is under way exactly once; a new start, on another executor, sends again") {
-  std::promise<void> arrived;
-  RawServer silent({[&](RawConnection& connection) {
-    connection.receiveMessage();
-    arrived.set_value();
-    connection.receiveAll();
-  }});
+  SilentPeer silent;
   Receiver receiver;
   HttpSender sender;
   CHECK(begin(sender, requestTo(receiver.server->url(), 1)).get().outcome == RequestOutcome::cancelled);
   {
     testing::IoThread io;
     sender.start(io.executor());
-    std::future<SendReport> pending = begin(sender, requestTo(silent.url(), 1));
-    arrived.get_future().wait();
+    std::future<SendReport> pending = begin(sender, requestTo(silent.server.url(), 1));
+    silent.arrived.get_future().wait();
     sender.stop();
     sender.stop();
     CHECK(pending.get().outcome == RequestOutcome::cancelled);

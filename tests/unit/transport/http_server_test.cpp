@@ -5,7 +5,6 @@
 #include "transport/http_server.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "support/resource_limit.hpp"
 #include "support/temp_dir.hpp"
 #include "transport/descriptors.hpp"
 #include "unit/transport/io_thread.hpp"
@@ -527,13 +527,11 @@ TEST_CASE("Of the descriptors that a process may have, a server leaves a quarter
 
 TEST_CASE("Whether this process can open another descriptor is seen by trying") {
   CHECK_FALSE(isOutOfDescriptors());
-  rlimit before{};
-  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-  rlimit none = before;
-  none.rlim_cur = 0;
-  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
-  const bool isOut = isOutOfDescriptors();
-  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  bool isOut = false;
+  {
+    const testing::ResourceLimit none(RLIMIT_NOFILE, 0);
+    isOut = isOutOfDescriptors();
+  }
   CHECK(isOut);
   CHECK_FALSE(isOutOfDescriptors());
 }

@@ -13,7 +13,7 @@
 #include "support/scripted_sender.hpp"
 #include "unit/cli/tool_stage.hpp"
 
-namespace ackbox::orders_test {
+namespace ackbox::pause_test {
 namespace {
 
 using testing::ScriptedSender;
@@ -137,4 +137,4 @@ TEST_CASE("row 18: a session that a dead letter stopped goes on in a running age
 }
 
 }  // namespace
-}  // namespace ackbox::orders_test
+}  // namespace ackbox::pause_test

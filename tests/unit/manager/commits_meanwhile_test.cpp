@@ -1,4 +1,4 @@
-// Goal: whatever comes between a run's steps and the commits that it is told of, nothing that it was told is lost.
+// Goal: whatever is committed or changed while a run is at a step, the run loses none of it.
 // Method: a disk in memory that holds up a commit, an executor that the test turns by hand; and sends that enqueue.
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@
 #include "support/temp_dir.hpp"
 #include "support/test_frame.hpp"
 
-namespace ackbox::news_test {
+namespace ackbox::commits_meanwhile_test {
 namespace {
 
 using testing::DiskCall;
@@ -144,4 +144,4 @@ TEST_CASE("a pass that fails while there is more to read ends when nothing of it
   CHECK(OutboxReader(manager).verify().findings.empty());
 }
 
-}  // namespace ackbox::news_test
+}  // namespace ackbox::commits_meanwhile_test

@@ -29,7 +29,7 @@
 #include "support/garbled_pages.hpp"
 #include "unit/cli/tool_stage.hpp"
 
-namespace ackbox::keeping_test {
+namespace ackbox::upkeep_test {
 namespace {
 
 using testing::ToolResult;
@@ -549,4 +549,4 @@ TEST_CASE("each command on a file shows an example with its name") {
 }
 
 }  // namespace
-}  // namespace ackbox::keeping_test
+}  // namespace ackbox::upkeep_test
