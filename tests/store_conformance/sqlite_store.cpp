@@ -42,7 +42,8 @@ private:
 class SqliteApplication final : public Application {
 public:
   SqliteApplication(const std::filesystem::path& file, const OutboxOptions& options)
-      : connection_(file.string(), SQLite::OPEN_READWRITE, 0, options.vfs), writer_(connection_, options, {}) {}
+      : connection_(file.string(), SQLite::OPEN_READWRITE, 0, options.vfs),
+        writer_(connection_.getHandle(), options, {}) {}
   void begin() override { connection_.exec("BEGIN IMMEDIATE"); }
   EnqueueReceipt enqueue(const Frame& frame) override { return writer_.enqueue(frame); }
   void commit() override { connection_.exec("COMMIT"); }
