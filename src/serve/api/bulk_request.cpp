@@ -54,8 +54,8 @@ Response answerOf(const BulkChange& change) {
 // More elements than any list of a choice may have.
 constexpr std::size_t kElementsMost = 1'000'000;
 
-/// The problem of the JSON text of a value, or of a value in it; empty if there is none. nlohmann's parser takes the
-/// last of two equal keys.
+/// The problem of the JSON text of a value, or of a value in it; empty for a text without one. nlohmann's parser takes
+/// the last of two equal keys.
 std::string problemOf(std::string_view value) {
   if (json::kindOf(value) == json::Kind::object) {
     json::CheckedMembers object = json::readObject(value);

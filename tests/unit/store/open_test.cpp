@@ -185,10 +185,10 @@ TEST_CASE("P3 P13: a log beside a file that is empty is kept, and an empty file 
   const std::filesystem::path log = world.file.string() + "-wal";
   write(world.file, "");
   write(log, "messages");
-  CHECK_THROWS_WITH_AS(world.open(), doctest::Contains("is empty, but its log is"), Error);
+  CHECK_THROWS_WITH_AS(world.open(), doctest::Contains("is empty, but its log exists"), Error);
   // A program that only reads neither: SQLite would delete the log at its first look.
   CHECK_THROWS_WITH_AS((void)sqlite::ReadConnection(world.file, world.options),
-                       doctest::Contains("is empty, but its log is"), Error);
+                       doctest::Contains("is empty, but its log exists"), Error);
   CHECK(bytesOf(log) == "messages");
   // One that was taken away begins anew.
   std::filesystem::remove(log);
