@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   }
   Table table;
   const bool writes = mode == "--write";
-  const std::uint64_t worlds = writes ? 100 : 20;
+  const std::uint64_t worlds = writes ? 100 : 12;
   for (const test::PlantedHandler& sound : test::soundHandlers()) {
     add(table, sound, worlds, writes);
   }
