@@ -88,8 +88,8 @@ struct DeferredOptions {
 /// and later after several, and charges no attempt, so that it is lost only if the limit remains until its horizon (7
 /// days, unless the sender chose another). A sender other than ackbox gets `nack`, or 503, with code `limit-…`. Each
 /// refusal is counted in `Stats::refusedLimits`, from the first on, and reported to `InboundOptions::onLimit`; the
-/// sender shows it as the message's last error. The remedy is to raise the limit, or to forget what is no longer needed
-/// (`OutboxOperator::forgetSender`).
+/// sender shows it as the message's last error. The remedy is to raise the limit, or to delete records that are no
+/// longer needed (`OutboxOperator::forgetSender`).
 ///
 /// By default only the limits in bytes apply, because bytes are what fills a disk; set the other limits to keep less.
 struct InboundLimits {

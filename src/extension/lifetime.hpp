@@ -9,7 +9,8 @@ namespace ackbox::extension {
 class Binding;
 
 /// SQLite refuses to close a connection, or keeps it half open, while a statement of it is left, and functions end only
-/// after the close. Virtual tables end before it: this makes one, without rows, whose end releases `binding`.
+/// after the close. Virtual tables end before it: this module makes one without rows, and its end releases
+/// `binding`.
 /// Returns SQLite's result code.
 int addLifetime(sqlite3* connection, const std::shared_ptr<Binding>& binding);
 

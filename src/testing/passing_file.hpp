@@ -4,8 +4,8 @@
 
 namespace ackbox::testing {
 
-/// The platform's file of a VFS in front of it: it follows a `File`, whose first member is a `sqlite3_file`, in the
-/// same allocation.
+/// The platform's file of a VFS in front of it: it follows a `File` in the
+/// same allocation; the first member of `File` is a `sqlite3_file`.
 template <typename File>
 [[nodiscard]] sqlite3_file* platformFile(sqlite3_file* file) noexcept {
   return reinterpret_cast<sqlite3_file*>(reinterpret_cast<char*>(file) + sizeof(File));

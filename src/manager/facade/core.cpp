@@ -40,7 +40,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       origin_(store_->origin()),
       logFile_(store_->logFile()),
       ownersFile_(store_->ownersFile()),
-      reader_(store::sqlite::openReader(file, options_)),
+      reader_(store::sqlite::openReader(file_, options_)),
       log_(options_.log, options_.logLevel, options_.clock),
       tracer_(options_.trace, log_),
       events_([this](const std::string& what) {

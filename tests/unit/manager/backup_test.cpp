@@ -102,6 +102,19 @@ TEST_CASE("a backup beside an agent is of the instant at which it began, and has
   CHECK((made.st_mode & 0777) == 0600);
 }
 
+TEST_CASE(
+    "P10: an agent that was opened by a relative path is verified and copied after its working directory changed") {
+  const Backups world;
+  const fs::path before = fs::current_path();
+  fs::current_path(world.file.parent_path());
+  const OutboxManager agent = OutboxManager::open(world.file.filename());
+  fs::current_path(before);
+  const OutboxReader reader(agent);
+  CHECK(reader.verify().clean());
+  reader.backUp(world.copy);
+  CHECK(world.reader(world.copy).fileInfo().origin == agent.origin());
+}
+
 TEST_CASE("a backup overwrites nothing, and one that is broken off leaves nothing") {
   const Backups world;
   OutboxManager agent = world.agent();
