@@ -15,6 +15,14 @@ constexpr std::string_view kMarkId =
 }  // namespace
 
 void createMarks(sqlite3* connection) {
+  // Looked up in memory: a statement for it would be parsed at each mark.
+  const auto isThere = [connection](const char* table) {
+    return sqlite3_table_column_metadata(connection, "main", table, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                         nullptr) == SQLITE_OK;
+  };
+  if (isThere("ackbox_marks") && isThere("ackbox_mark_ids")) {
+    return;
+  }
   sqlite::execute(connection,
                   "CREATE TABLE IF NOT EXISTS main.ackbox_marks (source TEXT NOT NULL, origin TEXT NOT NULL, session "
                   "TEXT NOT NULL, sequence BIGINT NOT NULL, result TEXT, PRIMARY KEY (source, origin, session));"
