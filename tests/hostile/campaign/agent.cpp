@@ -98,6 +98,7 @@ public:
 
   ~Agent() {
     over_ = true;
+    endRounds();
     for (std::thread& thread : threads_) {
       thread.join();
     }
@@ -247,17 +248,32 @@ private:
 
   // rounds: starts and stops from two threads, on and on.
   std::string rounds(std::istringstream&) {
-    threads_.emplace_back([this] {
-      for (; !over_; ++starts_) {
+    rounds_.emplace_back([this] {
+      for (; !areRoundsOver_; ++starts_) {
         manager_->start();
       }
     });
-    threads_.emplace_back([this] {
-      for (; !over_; ++stops_) {
+    rounds_.emplace_back([this] {
+      for (; !areRoundsOver_; ++stops_) {
         static_cast<void>(manager_->stop());
       }
     });
     return "going";
+  }
+
+  // settle: ends the rounds, and starts for good.
+  std::string settle(std::istringstream&) {
+    endRounds();
+    manager_->start();
+    return "settled";
+  }
+
+  void endRounds() {
+    areRoundsOver_ = true;
+    for (std::thread& thread : rounds_) {
+      thread.join();
+    }
+    rounds_.clear();
   }
 
   std::string progress(std::istringstream&) {
@@ -281,7 +297,7 @@ private:
       {"peers", &Agent::addPeers}, {"open", &Agent::open},         {"start", &Agent::start},
       {"beat", &Agent::beat},      {"enqueue", &Agent::enqueue},   {"headroom", &Agent::headroom},
       {"rounds", &Agent::rounds},  {"progress", &Agent::progress}, {"said", &Agent::said},
-      {"down", &Agent::down}};
+      {"down", &Agent::down},      {"settle", &Agent::settle}};
 
   const std::string database_;
   const std::string server_;
@@ -300,6 +316,8 @@ private:
   std::atomic<std::uint64_t> refused_ = 0;
   std::atomic<std::uint64_t> starts_ = 0;
   std::atomic<std::uint64_t> stops_ = 0;
+  std::atomic<bool> areRoundsOver_ = false;
+  std::vector<std::thread> rounds_;
   std::vector<std::thread> threads_;
 };
 
