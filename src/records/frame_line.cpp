@@ -97,12 +97,27 @@ std::string take(Frame& frame, json::Members& members, std::string_view key, std
   return isPassedOver(key) ? std::string() : "a frame has no key \"" + std::string(key) + "\"";
 }
 
+/// Returns what is wrong if a field is given by both of its names; empty otherwise.
+std::string problemOfNames(const json::Members& members) {
+  constexpr auto kNames = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"id", "message_id"}, {"not_before", "not_before_ms"}, {"expires_at", "expires_at_ms"}});
+  const auto isGiven = [&](std::string_view name) {
+    return std::ranges::find(members.all(), name, &json::Members::Member::key) != members.all().end();
+  };
+  for (const auto& [name, other] : kNames) {
+    if (isGiven(name) && isGiven(other)) {
+      return std::string(name) + " and " + std::string(other) + " are names of one field: give one of them";
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 FrameLine parseFrameLine(std::string_view line, const Frame& defaults) {
   FrameLine parsed{defaults, {}};
   json::CheckedMembers object = json::readObject(line);
-  parsed.problem = std::move(object.problem);
+  parsed.problem = object.problem.empty() ? problemOfNames(object.members) : std::move(object.problem);
   for (const auto& [key, value] : object.members.all()) {
     if (!parsed.problem.empty()) {
       break;

@@ -47,6 +47,14 @@ TEST_CASE("a key that occurs twice is refused, whatever it says, because readers
   CHECK(problemOf("{\"" + large + "\":1,\"" + large + "\":2}").size() < 1'000);
 }
 
+TEST_CASE("a field that is given by both of its names is refused") {
+  CHECK(problemOf(R"({"id":"a","message_id":"b"})") == "id and message_id are names of one field: give one of them");
+  CHECK(problemOf(R"({"not_before_ms":5,"not_before":null})") ==
+        "not_before and not_before_ms are names of one field: give one of them");
+  CHECK(problemOf(R"({"expires_at":null,"expires_at_ms":5})") ==
+        "expires_at and expires_at_ms are names of one field: give one of them");
+}
+
 TEST_CASE("instants are read as export writes them, and as numbers of milliseconds") {
   const FrameLine line =
       parseFrameLine(R"({"not_before":"2023-11-14T22:13:20.005Z","expires_at":"2024-02-29T00:00:00Z"})", defaults());
