@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kNotSentPause{250};
 constexpr const char* kWrongAudience = "wrong-audience";
 
 constexpr const char* kOtherAgent =
-    "wrong-audience: the receiver is another agent than PeerOptions::agent says: correct it, or PeerOptions::url";
+    "wrong-audience: the receiver is another agent than the peer's `agent`: correct the peer's `agent` or `url`";
 
 // All frames of a request are for the same agent, so a receiver that is another agent takes none of them: the peer's
 // configuration is wrong, not a message. Skips codes set by this process. Returns the receiver's result that reports

@@ -151,10 +151,10 @@ SendReport readUnverifiedAnswer(const SendRequest& request, int status, std::str
   if (status == 401) {
     // A receiver that cannot verify a request has no key to sign its refusal with.
     report.error += ": the receiver does not accept our signature: check that this agent's URI (" + request.agent +
-                    ") is in the receiver's InboundOptions::peers, the secrets on both sides, and both clocks";
+                    ") is among the peers of the receiver's inbox, the secrets on both sides, and both clocks";
   } else if (status == 404) {
     report.error +=
-        ", not signed with a key of this peer: check the path of PeerOptions::url, and `secrets` on both sides";
+        ", not signed with a key of this peer: check the path of the peer's `url`, and `secrets` on both sides";
   } else {
     report.error += ", and the answer was not signed with a key of this peer: check `secrets` on both sides";
   }

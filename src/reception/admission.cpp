@@ -48,8 +48,7 @@ Decision keep(const Known& known) {
   }
   if (known.inbox->reached) {
     return refuse(Outcome::nack, "inbox-full",
-                  "the receiver has no room for more deferred frames of this sender until some are done "
-                  "(DeferredOptions::framesMax, bytesMax)");
+                  "the receiver has no room for more deferred frames of this sender until some are done");
   }
   return {.step = Step::keep};
 }
@@ -158,7 +157,7 @@ Decision RequestAdmission::takeNew(const Known& known) const {
   }
   return rules_.canDefer
              ? keep(known)
-             : refuse(Outcome::nack, "not-now", "this handler cannot defer: set InboundOptions::deferred.handler");
+             : refuse(Outcome::nack, "not-now", "this handler cannot defer: the receiver has no deferred handler");
 }
 
 void RequestAdmission::end(const Known& known, Step step, Outcome outcome) {

@@ -100,7 +100,7 @@ SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime
     SendReport report =
         protocol::readAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter, answer.body, now);
     if (answer.status == 401) {
-      report.error = "HTTP 401: the receiver wants signed requests, and this peer has no PeerOptions::secrets";
+      report.error = "HTTP 401: the receiver wants signed requests, and this agent has no secrets for the peer";
     }
     return report;
   }

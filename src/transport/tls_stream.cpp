@@ -111,14 +111,11 @@ public:
       case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
       case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
       case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
-        return hasCertificate
-                   ? "the peer refuses this agent's client certificate (HttpSenderOptions::tls): " + error.message()
-                   : std::string();
+        return hasCertificate ? "the peer refuses this agent's client certificate: " + error.message() : std::string();
       default:
         return {};
     }
-    return "the peer wants a client certificate, and none is given: set certificateFile and keyFile of "
-           "HttpSenderOptions::tls (" +
+    return "the peer wants a client certificate, and none is given: set the sender's certificate file and key file (" +
            error.message() + ")";
   }
 

@@ -195,7 +195,7 @@ TEST_CASE("P8: a wrong agent in a peer's options holds the peer; once it is righ
     CHECK(mistaken.getStats().pending == 3);
     const PeerStatus peer = OutboxReader(mistaken).peers().at(0);
     CHECK((peer.state == PeerState::held));
-    CHECK(peer.lastError.find("PeerOptions::agent") != std::string::npos);
+    CHECK(peer.lastError.find("the peer's `agent`") != std::string::npos);
   }
   OutboxManager right = alice("urn:agent:bob");
   right.processAll();

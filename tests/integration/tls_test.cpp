@@ -198,9 +198,9 @@ TEST_CASE("P11: with mutual TLS a client is who its certificate says, and withou
   // TLS 1.3 lets a client find out only when it reads; either way nothing was taken.
   const SendReport none = world.send(world.trusting(world.authority));
   CHECK(none.outcome == RequestOutcome::peerUnavailable);
-  CHECK_MESSAGE(
-      none.error.find("wants a client certificate, and none is given: set certificateFile") != std::string::npos,
-      none.error);
+  CHECK_MESSAGE(none.error.find("wants a client certificate, and none is given: set the sender's certificate file") !=
+                    std::string::npos,
+                none.error);
   const SendReport unknown = sendAs(stranger.issue("stranger", named("urn:agent:alice")));
   CHECK(unknown.outcome == RequestOutcome::peerUnavailable);
   CHECK_MESSAGE(unknown.error.find("refuses this agent's client certificate") != std::string::npos, unknown.error);

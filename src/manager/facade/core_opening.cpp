@@ -88,8 +88,7 @@ void Core::logOpening() {
     if (waiting > 0 && peerOptions(peer.peer) == nullptr) {
       log_.write(LogLevel::warning, "peer-not-configured",
                  "messages wait for peer '" + peer.peer +
-                     "', which this process was not given; add it to OutboxOptions::peers, or another process delivers "
-                     "them",
+                     "', which is not among this process's peers; add it to them, or another process delivers them",
                  {{"peer", peer.peer}, {"messages", std::to_string(waiting)}});
     }
   }

@@ -267,7 +267,7 @@ std::string sentenceOf(const InboundRefusal& refusal) {
              std::to_string(std::abs(refusal.skew.count())) + " s " +
              (refusal.skew.count() > 0 ? "ahead of" : "behind") + " this one: set the one that is wrong";
     case RefusalReason::unknownAgent:
-      return "a request of " + who + " cannot be verified: InboundOptions::peers has no such agent with secrets";
+      return "a request of " + who + " cannot be verified: no peer of the inbox has this agent and secrets";
     case RefusalReason::wrongKey:
       return "a request of " + who + " was signed with none of the keys known for it: compare the secrets";
     case RefusalReason::notAllowed:

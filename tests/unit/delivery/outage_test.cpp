@@ -67,7 +67,7 @@ TEST_CASE("P8: a peer that is another agent than configured is held and probed, 
   CHECK(stage.charges() == 0);
   for (const MessageKey key : {1, 2, 3}) {
     CHECK((stage.state(key) == MessageState::pending));
-    CHECK(stage.rows.at(key).error.find("PeerOptions::agent") != std::string::npos);
+    CHECK(stage.rows.at(key).error.find("the peer's `agent`") != std::string::npos);
   }
   REQUIRE(stage.records.size() == 1);
   CHECK((stage.records[0].hold == PeerHold::held));

@@ -141,7 +141,7 @@ TEST_CASE("what has a name that ackbox needs is named in one sentence, with the 
     CAPTURE(message);
     CHECK(message.size() < 250);
     CHECK(message.find(std::string(object) + " has a name that ackbox needs") != std::string::npos);
-    CHECK(message.find("tablePrefix") != std::string::npos);
+    CHECK(message.find("set another table prefix") != std::string::npos);
   }
 }
 

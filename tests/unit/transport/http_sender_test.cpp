@@ -470,7 +470,7 @@ TEST_CASE("a receiver that does not accept our signature is refused in words tha
   CHECK(report.outcome == RequestOutcome::peerRefused);
   CHECK(
       report.error.starts_with("HTTP 401: the receiver does not accept our signature: check that this agent's URI "
-                               "(urn:agent:alice) is in the receiver's InboundOptions::peers, the secrets on both "
+                               "(urn:agent:alice) is among the peers of the receiver's inbox, the secrets on both "
                                "sides, and both clocks"));
 }
 

@@ -191,7 +191,7 @@ void OutboxRows::remove(delivery::MessageKey key) {
 std::optional<EnqueueReceipt> refuseFrame(const Frame& frame, bool peerKnown, const OutboxOptions& options) {
   if (!peerKnown) {
     return EnqueueReceipt{EnqueueStatus::unknownPeer, frame.id, 0,
-                          "no peer is configured by the name of the frame's peer: add it to OutboxOptions::peers"};
+                          "no peer is configured by the name of the frame's peer: add it to the peers of the agent"};
   }
   if (frame.data.size() > options.frameBytesMax) {
     return EnqueueReceipt{EnqueueStatus::frameTooLarge, frame.id, 0,

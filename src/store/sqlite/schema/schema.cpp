@@ -206,7 +206,7 @@ void refuseOthersOfOurNames(sqlite3* connection, std::string_view prefix) {
     if (Query query(statement, object.name, isNew ? 1 : 0); query.next()) {
       throw Error(Errc::databaseError, query.text(0) + " " + query.text(1) +
                                            " has a name that ackbox needs: rename it, or set another "
-                                           "OutboxOptions::tablePrefix");
+                                           "table prefix");
     }
   }
 }
