@@ -62,7 +62,7 @@ def stream_line(scene):
 
 
 def settle(scene, block):
-    """The two frames of the block come by one stream, whose receipts are put in the places of …"""
+    """The two frames of the block come by one stream; their receipts are put in the places of …"""
     token_of_the_pair(scene)
     scene.shell("\n".join("curl http://127.0.0.1:7070/v1/messages -H \"Authorization: Bearer $TOKEN\" "
                           "-H 'Content-Type: application/json' -d '{\"peer\":\"bob\",\"type\":\"job\",\"session\":\"%s\"}'" % name
@@ -97,7 +97,7 @@ def _lines(stream, count):
 # docs/log.md
 
 def peer_down(scene):
-    """What an agent logs whose peer does not answer."""
+    """What an agent logs if its peer does not answer."""
     scene.shell("ackbox init alice bob")
     return scene.shell("ackbox serve alice.db --config alice.json\n"
                 "echo '{\"peer\":\"bob\",\"type\":\"t\"}' | ackbox enqueue alice.db\n"

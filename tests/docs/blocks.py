@@ -38,9 +38,9 @@ def pages(source):
 
 
 def blocks_of(source, page):
-    """The page's blocks in order. ValueError if a fence is not closed, or is none that the site would take for one."""
+    """The page's blocks in order. ValueError if a fence is not closed, or is written with tildes."""
     blocks = []
-    opened = None
+    opened, language, lines = None, "", []
     with open(os.path.join(source, page), encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             bare = line.strip()

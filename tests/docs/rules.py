@@ -4,6 +4,7 @@ To add a block, add its rule in its place. A rule names the beginning of the blo
 moved or inserted is noticed. The treatments, best first (treatments.py describes their parameters):
 
     shell(BEGINS)                  executed by bash, the stand-ins of stand_ins.sh before it
+    console(BEGINS)                the same, commands after `$ ` and their output between them
     python(BEGINS)  sql(BEGINS, FILE)  config(BEGINS)      executed by Python; by `sqlite3`; checked by `ackbox serve`
     played(BEGINS, FUNCTION)       executed by a function in acts.py
     like(BEGINS, FUNCTION)         output, compared with what a program prints now; … stands for anything
@@ -16,6 +17,10 @@ moved or inserted is noticed. The treatments, best first (treatments.py describe
 
 A page has a folder, which its blocks share in their order. There, ports of 127.0.0.1 are replaced by free ones, and
 /run/agent, /etc/agent and the installed extension by others; `ackbox serve` goes on in the background until the page's end.
+
+By hand, for one page:
+
+    tests/docs/run build/dev/src/cli/ackbox build/dev/src/extension/ackbox.so build/dev clang++ docs/serve.md
 """
 
 import acts

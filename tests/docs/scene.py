@@ -27,6 +27,9 @@ class Setting:
         self.compiler = compiler
         self.work = work
         self.tests = os.path.join(work, "tests")
+        # For what is no function of stand_ins.sh, such as `xargs ackbox`.
+        os.mkdir(os.path.join(work, "bin"))
+        os.symlink(program, os.path.join(work, "bin", "ackbox"))
         self._list_tests()
 
     def _list_tests(self):
@@ -53,8 +56,9 @@ class Scene:
         self._ports = {}
         self.environment = {
             **os.environ, "ACKBOX": setting.program, "ACKBOX_EXTENSION": setting.extension, "BUILD": setting.build,
-            "INIT_PORT": str(_free_ports([0, 1, 10, 11])), "PYTHONPATH": os.path.join(setting.source, "clients", "python"),
-            "PYTHONDONTWRITEBYTECODE": "1", "SCENE": self.folder, "SOURCE": setting.source, "TESTS": setting.tests,
+            "INIT_PORT": str(_free_ports([0, 1, 10, 11])), "PATH": os.path.join(setting.work, "bin") + ":" + os.environ["PATH"],
+            "PYTHONPATH": os.path.join(setting.source, "clients", "python"), "PYTHONDONTWRITEBYTECODE": "1",
+            "SCENE": self.folder, "SOURCE": setting.source, "TESTS": setting.tests,
         }
         for name in ("run", "etc"):
             os.makedirs(self.path(name, "agent"))

@@ -18,7 +18,7 @@ class Treatment:
     reason: str = ""
 
 
-COLUMNS = ["compiled", "executed", "executed by another test", "equal to what is compiled", "parsed", "no code", "left out"]
+COLUMNS = ["compiled", "executed", "executed by another test", "equal to a tested file", "parsed", "no code", "left out"]
 
 
 def shell(begins, before=None, prints=None, at_source=False, exits=(0,)):
@@ -29,6 +29,17 @@ def shell(begins, before=None, prints=None, at_source=False, exits=(0,)):
         scene.outputs[begins] = printed = scene.shell(block.text, at_source, exits)
         if prints and not re.search(prints, printed):
             raise Wrong("the output has no %r:\n%s" % (prints, printed))
+    return Treatment(begins, "executed", apply)
+
+
+def console(begins, before=None):
+    """A dialogue: lines that begin with `$ ` are executed as one script, the others are the output of all of them."""
+    def apply(scene, block):
+        if before:
+            before(scene)
+        lines = block.text.splitlines()
+        scene.outputs[begins] = printed = scene.shell("\n".join(line[2:] for line in lines if line.startswith("$ ")))
+        require_like(scene.placed("\n".join(line for line in lines if not line.startswith("$ "))), printed)
     return Treatment(begins, "executed", apply)
 
 
@@ -89,7 +100,7 @@ def quoted(begins, source, names=None):
         for part in wanted.splitlines() if names else [wanted.rstrip()]:
             if part not in text:
                 raise Wrong("%s does not have this:\n%s" % (source, part))
-    return Treatment(begins, "equal to what is compiled", apply, source)
+    return Treatment(begins, "equal to a tested file", apply, source)
 
 
 def compiled(begins, before="", inside=True):
