@@ -101,7 +101,7 @@ def peer_down(scene):
     scene.shell("ackbox init alice bob")
     return scene.shell("ackbox serve alice.db --config alice.json\n"
                 "echo '{\"peer\":\"bob\",\"type\":\"t\"}' | ackbox enqueue alice.db\n"
-                "until grep peer-down \"$SCENE/serve.log\"; do sleep 0.02; done")
+                "until grep -h peer-down \"$SCENE\"/serve.*.log; do sleep 0.02; done")
 
 
 # docs/clients.md

@@ -13,11 +13,11 @@ ackbox() {
     serve\ *)
       local out
       out=$(mktemp "$SCENE/serve.XXXXXX")
-      "$ACKBOX" "$@" >"$out" 2>"$SCENE/serve.log" </dev/null &
+      "$ACKBOX" "$@" >"$out" 2>"$out.log" </dev/null &
       echo $! >>"$SCENE/daemons"
       until grep -q '^listening on' "$out"; do
         kill -0 $! 2>/dev/null || {
-          cat "$SCENE/serve.log" >&2
+          cat "$out.log" >&2
           return 1
         }
         sleep 0.02
