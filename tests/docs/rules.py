@@ -1,0 +1,123 @@
+"""What is done with each fenced block of the documentation: for each page one rule for each block, in their order.
+
+To add a block, add its rule in its place. A rule names the beginning of the block's first line, so that a block that is
+moved or inserted is noticed. The treatments, best first (treatments.py describes their parameters):
+
+    shell(BEGINS)                  executed by bash, the stand-ins of stand_ins.sh before it
+    console(BEGINS)                the same, commands after `$ ` and their output between them
+    python(BEGINS)  sql(BEGINS, FILE)  config(BEGINS)      executed by Python; by `sqlite3`; checked by `ackbox serve`
+    played(BEGINS, FUNCTION)       executed by a function in acts.py
+    like(BEGINS, FUNCTION)         output, compared with what a program prints now; … stands for anything
+    elsewhere(BEGINS, TEST)        another test reads the block from the page, and executes it
+    quoted(BEGINS, SOURCE)         equal to a part of a source that is compiled and tested
+    compiled(BEGINS)               C++ or C
+    data(BEGINS, SCHEMA)  prometheus(BEGINS)               parsed, and held to a schema
+    no_code(BEGINS, REASON)        a diagram, a form of notation
+    left_out(BEGINS, REASON)       nothing on this machine can execute it
+
+A page has a folder, which its blocks share in their order. There, ports of 127.0.0.1 are replaced by free ones, and
+/run/agent, /etc/agent and the installed extension by others; `ackbox serve` goes on in the background until the page's end.
+
+By hand, for one page:
+
+    tests/docs/run build/dev/src/cli/ackbox build/dev/src/extension/ackbox.so build/dev clang++ docs/serve.md
+"""
+
+import acts
+from treatments import (compiled, config, data, elsewhere, left_out, like, no_code, played, prometheus, quoted, shell)
+
+KEY = "(umask 077; printf 'whsec_"
+
+
+def rules(setting):
+    return {
+        "ARCHITECTURE.md": [
+            no_code("src/serve, cli", "a diagram"),
+            shell("ctest --preset dev -R '^(unit_(base", at_source=True),
+            shell("ctest --preset dev -R '^(unit_(reception", at_source=True),
+        ],
+        "CONTRIBUTING.md": [shell("cmake --preset dev", at_source=True)],
+        "README.md": [
+            no_code("alice  ", "a diagram"),
+            left_out("scripts/install_packages", "builds and installs packages for minutes; tests/packages/run does it"),
+            shell("ackbox init alice bob"),
+            quoted("#include <ackbox/http_sender.hpp>", "examples/01_embed/main.cpp"),
+        ],
+        "clients/python/README.md": [
+            shell("python3 build_backend.py", before=acts.copy_of("clients/python"), prints=r"\.whl\n"),
+            elsewhere("import sqlite3", "tests/clients/daemon_test.py"),
+        ],
+        "clients/typescript/README.md": [
+            shell("npm pack", before=acts.copy_of("clients/typescript"), prints="added 1 package"),
+            elsewhere("import { Client }", "tests/clients/daemon_test.py"),
+            elsewhere("import { apply,", "tests/clients/typescript_types.sh"),
+        ],
+        "docs/clients.md": [
+            quoted("def catch(db, event):", "examples/19_python_agent/main.py"),
+            played("INSERT INTO ackbox_marks", acts.mark),
+            elsewhere("id=$(openssl rand", "tests/integration/curl_test.cpp"),
+        ],
+        "docs/cpp.md": [
+            shell("scripts/install_packages runtime", at_source=True),
+            quoted("find_package(ackbox", "tests/consumer/project/CMakeLists.txt", names={"agent": "consumer"}),
+            quoted("OutboxWriter writer", "examples/02_transactional_enqueue/main.cpp"),
+            quoted("const auto book", "examples/03_consume_and_reply/main.cpp"),
+        ],
+        "docs/log.md": [
+            compiled("OutboxOptions options;"),
+            like("2026-01-31T23:59:59.999Z warning peer-down", acts.peer_down),
+        ],
+        "docs/monitoring/README.md": [
+            prometheus("rule_files:"),
+            shell("apt-get install", at_source=True),
+        ],
+        "docs/security.md": [shell(KEY)],
+        "docs/serve.md": [
+            shell("ackbox serve agent.db", before=acts.files_of_the_configuration),
+            left_out("useradd", "adds a user to this machine; tests/packages/run does it by the Debian package"),
+            shell(KEY),
+            config("{", file="alice.json"),
+            shell("curl http://127.0.0.1:7070/v1/messages", before=acts.alice_and_bob, prints='"receipt"'),
+            shell("curl --unix-socket", before=acts.token_of_the_agent, prints='"message_id"'),
+            config('"inbox": {', file="inbox.json", section=True),
+            like('{"receipt":"…"', acts.stream_line),
+            played('{"settlements"', acts.settle),
+            config("{", file="serve.json"),
+        ],
+        "docs/sql.md": [
+            elsewhere("import json, sqlite3", "tests/extension/extension_test.py"),
+            elsewhere("import Database", "tests/extension/node_test.sh"),
+            elsewhere(".load", "tests/extension/extension_test.py"),
+        ],
+        "docs/testing.md": [
+            quoted("const std::string kSchema", "examples/18_checked_handler/main.cpp"),
+            quoted("testing::HandlerTrial trial", "examples/18_checked_handler/main.cpp"),
+            elsewhere("wrong:", "tests/integration/CMakeLists.txt"),
+        ],
+        "docs/tool.md": [
+            played("ackbox stats agent.db", acts.each_line_of_the_tool),
+            shell("ackbox backup agent.db", before=acts.copy_of_the_outbox),
+        ],
+        "proto/README.md": [
+            no_code("POST <the peer's inbox URL>", "a request's head, as a form"),
+            no_code("counter =", "a grammar"),
+            quoted('{"specversion":"1.0"', "proto/vectors/request_batch.json"),
+            data('{"outbox":"1"', "ack"),
+            data('{"specversion":"1.0","type":"ackbox.ack.v1"', "ack_event", member="data"),
+            data('{"version":"1.0"', "agenium_frame"),
+            quoted('{"type":"about:blank"', "proto/vectors/problem.json"),
+            no_code("outbox-version =", "a grammar"),
+            no_code("content   =", "a grammar"),
+            shell("key=$(printf", before=acts.request_of_the_vectors, prints=acts.signature_of_the_vectors(setting)),
+        ],
+        "proto/export.md": [
+            no_code("line =", "a grammar"),
+            played('{"id":"order-7"', acts.enqueue_line),
+        ],
+        "tests/bench/README.md": [
+            left_out("cmake --preset release", "measures for a quarter of an hour; one iteration of each operation is a test"),
+        ],
+        "tests/bench/peers/README.md": [
+            left_out("tests/bench/peers/run", "measures other queues for minutes, which must be installed"),
+        ],
+    }
