@@ -61,7 +61,8 @@ public:
   std::uint64_t discardFailed(const DeadLetterFilter& filter);
 
   /// Makes a pending or sent message a dead letter. A message in flight is refused, because its outcome is on the way.
-  /// `reason` is cut at 1,000 bytes. Subscribers of `OutboxManager::onFailed` are called. Returns as `retry`.
+  /// Its session goes on past it, whatever its `GapPolicy`. `reason` is cut at 1,000 bytes. Subscribers of
+  /// `OutboxManager::onFailed` are called. Returns as `retry`.
   ChangeReceipt markFailed(std::string_view messageId, std::string_view reason = "marked-failed");
 
   /// Stops the peer's messages from being claimed; requests under way finish, enqueues go on. The pause is kept in the

@@ -97,7 +97,8 @@ enum class GapPolicy : std::uint8_t {
   skip,
   /// The session stops, in the file and for every process, until the dead letter is redriven or discarded, or
   /// `OutboxOperator::unblock` lets the session go on past it. For work in which a message is wrong without the one
-  /// before it. Unordered messages have nothing behind them, and block nothing.
+  /// before it. Unordered messages have nothing behind them, and block nothing. A message that an operator marks as
+  /// failed blocks nothing either: the operator has decided about it.
   block,
 };
 

@@ -125,6 +125,20 @@ TEST_CASE("P4: a blocked session stops in the file, for every manager and over a
   CHECK(OutboxReader(manager).verify().clean());
 }
 
+TEST_CASE("P4: a message that an operator marks as failed blocks nothing, because the operator has decided about it") {
+  World world;
+  OutboxManager manager = world.open(blocking());
+  for (const char* id : {"a", "b"}) {
+    World::enqueue(manager, "strict", id);
+  }
+  CHECK(OutboxOperator(manager).markFailed("a"));
+  world.ackAll();
+  manager.drainOnce();
+  CHECK(manager.find("a")->state == MessageState::failed);
+  CHECK(OutboxReader(manager).blockedSessions().empty());
+  CHECK(manager.getStats().pending == 0);
+}
+
 TEST_CASE("P4: to redrive or to discard the dead letter unblocks its session; the redriven one goes last") {
   for (const bool redrives : {true, false}) {
     World world;
