@@ -131,7 +131,7 @@ TEST_CASE("P4: a message that an operator marks as failed blocks nothing, becaus
   for (const char* id : {"a", "b"}) {
     World::enqueue(manager, "strict", id);
   }
-  CHECK(OutboxOperator(manager).markFailed("a"));
+  CHECK(OutboxOperator(manager).markFailed("a").done());
   world.ackAll();
   manager.drainOnce();
   CHECK(manager.find("a")->state == MessageState::failed);
