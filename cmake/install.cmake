@@ -7,13 +7,30 @@ set(ackbox_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/ackbox)
 install(TARGETS ackbox ackbox_testing EXPORT ackboxTargets
         ARCHIVE COMPONENT development LIBRARY COMPONENT development
         FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+if(TARGET ackbox_shared)
+  install(TARGETS ackbox_shared EXPORT ackboxTargets
+          LIBRARY COMPONENT shared NAMELINK_COMPONENT development
+          FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libackbox0 COMPONENT shared)
+endif()
 install(EXPORT ackboxTargets NAMESPACE ackbox:: DESTINATION ${ackbox_package_dir} COMPONENT development)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libackbox-dev COMPONENT development)
 
 # From the file's folder up to the prefix, so that an installation can be moved.
 file(RELATIVE_PATH ACKBOX_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(${PROJECT_SOURCE_DIR}/cmake/ackbox.pc.in ${PROJECT_BINARY_DIR}/ackbox.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/ackbox.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+# By its path where it is static: -lackbox would find the shared library of the C functions.
+set(ACKBOX_PC_LIBRARY "\${libdir}/${CMAKE_STATIC_LIBRARY_PREFIX}ackbox${CMAKE_STATIC_LIBRARY_SUFFIX}")
+if(BUILD_SHARED_LIBS)
+  set(ACKBOX_PC_LIBRARY "-L\${libdir} -lackbox")
+endif()
+set(pkg_config_files ackbox.pc)
+if(TARGET ackbox_shared)
+  list(APPEND pkg_config_files ackbox-c.pc)
+endif()
+foreach(file ${pkg_config_files})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${file}.in ${PROJECT_BINARY_DIR}/${file} @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endforeach()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/ackboxConfig.cmake.in ${PROJECT_BINARY_DIR}/ackboxConfig.cmake
                               INSTALL_DESTINATION ${ackbox_package_dir})

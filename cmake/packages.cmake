@@ -1,7 +1,9 @@
 # What `scripts/release` puts into packages: `cpack` makes the Debian packages, one for each component.
 #
 # ackbox          the program with its manual page, completions, systemd unit and documentation
-# libackbox-dev   the library (static: before 1.0 its ABI may change with each minor version), headers, CMake, pkg-config
+# libackbox0      the shared library of the C functions; the package's number is that of its soname
+# libackbox-dev   the C++ library (static: its ABI may change with each minor version), headers, CMake, pkg-config, and
+#                 what a program in C is linked with
 set(CPACK_PACKAGE_NAME ackbox)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "The ackbox developers <ackbox@localhost>")
@@ -9,6 +11,9 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_GENERATOR DEB)
 set(CPACK_COMPONENTS_ALL program development)
+if(TARGET ackbox_shared)
+  list(APPEND CPACK_COMPONENTS_ALL shared)
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
@@ -30,7 +35,21 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
     "Durable outbox with acknowledgements, the C++ library
  For programs in C++20 that carry their outbox with them: a static library, headers, and files for CMake and
- pkg-config.")
+ pkg-config. Also the header of the C functions, and what a program in C is linked with.")
+set(shared_package)
+if(TARGET ackbox_shared)
+  set(shared_package "libackbox0 (= ${PROJECT_VERSION}), ")
+endif()
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libboost1.81-dev, libsqlitecpp-dev (>= 3.2), libsqlite3-dev (>= 3.40), libsimdjson-dev (>= 3.0), libssl-dev (>= 3.0)")
+    "${shared_package}libboost1.81-dev, libsqlitecpp-dev (>= 3.2), libsqlite3-dev (>= 3.40), libsimdjson-dev (>= 3.0), libssl-dev (>= 3.0)")
+
+set(CPACK_DEBIAN_SHARED_PACKAGE_NAME libackbox0)
+set(CPACK_DEBIAN_SHARED_PACKAGE_SECTION libs)
+set(CPACK_COMPONENT_SHARED_DESCRIPTION
+    "Durable outbox with acknowledgements, the shared library
+ For programs in C, and in languages that call C, that carry their outbox with them: they send, receive and settle
+ messages without the daemon.")
+set(CPACK_DEBIAN_SHARED_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_SHARED_PACKAGE_CONTROL_EXTRA
+    "${PROJECT_SOURCE_DIR}/cmake/debian/shlibs;${PROJECT_SOURCE_DIR}/cmake/debian/triggers")
 include(CPack)

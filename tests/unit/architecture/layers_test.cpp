@@ -66,6 +66,11 @@ const std::vector<Layer>& layers() {
       {"src/testing/", {"ackbox/", "base/", "protocol/", "testing/"}, {"boost/asio/", "SQLiteCpp/", "sqlite3.h"}},
       // What the tool and the daemon say of a message, a frame, a peer: one table of fields each.
       {"src/records/", {"ackbox/", "base/timestamp.hpp", "json/", "records/"}, {}},
+      // The C functions over the public API, with the JSON that the tool prints.
+      {"src/c_abi/",
+       {"ackbox/", "ackbox.h", "base/home_process.hpp", "base/mutex.hpp", "base/own_thread.hpp", "base/pattern.hpp",
+        "c_abi/", "json/", "records/"},
+       {"boost/asio/any_io_executor.hpp"}},
       // The commands of the tool that run the daemon and ask it.
       {"src/serve/command.cpp", {"ackbox/", "cli/", "serve/", "transport/descriptors.hpp"}, {"boost/asio/"}},
       // The daemon: the public API over the transport's HTTP server, in the records that the tool prints.

@@ -24,6 +24,7 @@ constexpr Room kRooms[] = {
     {"include/", "ackbox"},
     // What every layer is written in.
     {"src/base/", "ackbox"},
+    {"src/c_abi/", "ackbox::c_abi"},
     {"src/cli/", "ackbox::cli"},
     {"src/delivery/", "ackbox::delivery"},
     {"src/extension/", "ackbox::extension"},
