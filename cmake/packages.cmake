@@ -19,6 +19,21 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
+# The releases of Debian each have another simdjson, so the program's package can carry the one that it was built with.
+# `dpkg-shlibdeps` takes it from a folder of its own, and asks for no package.
+option(ACKBOX_PACKAGE_SIMDJSON "Put simdjson into the program's package" OFF)
+if(ACKBOX_PACKAGE_SIMDJSON)
+  find_library(ACKBOX_SIMDJSON simdjson REQUIRED)
+  file(REAL_PATH ${ACKBOX_SIMDJSON} carried)
+  cmake_path(GET carried FILENAME name)
+  string(REGEX REPLACE "(\\.so\\.[0-9]+).*" "\\1" name ${name})
+  configure_file(${carried} ${PROJECT_BINARY_DIR}/carried/${name} COPYONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/carried/${name} DESTINATION lib/ackbox COMPONENT program)
+  install(FILES /usr/share/doc/libsimdjson-dev/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/ackbox
+          RENAME LICENSE.simdjson COMPONENT program)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/carried)
+endif()
+
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME ackbox)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION net)
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION
