@@ -24,6 +24,7 @@ By hand, for one page:
 """
 
 import acts
+import runbook
 from treatments import (compiled, config, data, elsewhere, left_out, like, no_code, played, prometheus, quoted, shell)
 
 KEY = "(umask 077; printf 'whsec_"
@@ -70,6 +71,12 @@ def rules(setting):
         "docs/monitoring/README.md": [
             prometheus("rule_files:"),
             shell("apt-get install", at_source=True),
+        ],
+        "docs/runbooks/dead_letters.md": [played("ID    STATE", runbook.dead_letters)],
+        "docs/runbooks/messages.md": [
+            played("PEER   SESSION", runbook.whole_story),
+            played("FIRST ", runbook.recorded("attempts")),
+            played("warning  processes", runbook.recorded("doctor")),
         ],
         "docs/security.md": [shell(KEY)],
         "docs/serve.md": [
