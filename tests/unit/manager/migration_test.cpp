@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ackbox/outbox_operator.hpp"
@@ -231,7 +233,10 @@ TEST_CASE("a process that is killed at a step of the migration, or at any instan
       migrateUntil(one.file, round < kSteps ? round : -1);
     }
     if (round >= kSteps) {
-      usleep(static_cast<useconds_t>(round - kSteps + 1) * 15'000);
+      const SteadyTime instant = systemClock()->steadyNow() + std::chrono::milliseconds(15) * (round - kSteps + 1);
+      while (systemClock()->steadyNow() < instant) {
+        std::this_thread::yield();
+      }
       kill(child, SIGKILL);
     }
     int status = 0;
