@@ -83,6 +83,9 @@ enum class Errc {
   /// The file's tables were made by a build from before the first release, which no release can read. Deliver its
   /// messages with that build, and start with a new file; this one is untouched.
   schemaTooOld = 28,
+  /// The file's tables are of an earlier version than this release's. Run `ackbox migrate`, or call
+  /// `OutboxOperator::migrateFile`, while no process has the file open; the file is untouched.
+  schemaOutdated = 29,
 };
 
 /// The category of `Errc`; messages name cause and remedy.

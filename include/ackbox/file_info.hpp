@@ -60,4 +60,17 @@ struct NewStoreReport {
   std::uint64_t ackedLeftOut = 0;
 };
 
+/// What `OutboxOperator::migrateFile` did, or would do.
+struct MigrationReport {
+  /// The version of the tables before, and that of this release.
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  /// The release of ackbox that made the tables.
+  std::string writtenBy = {};
+  /// A sentence on each change of a version, in their order; none if there is nothing to do.
+  std::vector<std::string> changes = {};
+  /// The copy of the file as it was; empty if nothing was done.
+  std::filesystem::path backup = {};
+};
+
 }  // namespace ackbox

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -167,6 +168,24 @@ public:
   /// No other process may have the file open. Throws `Error` as `OutboxManager::open`, and `alreadyRunning` if one has;
   /// then nothing was changed.
   static NewStoreReport makeNewStore(const std::filesystem::path& file, OutboxOptions options = {});
+
+  /// Brings the tables of `file` to this release's version, which `OutboxManager::open` needs (`schemaOutdated`). First
+  /// it copies the file to `FILE.version-N` beside it, N being the old version, or to a name that begins so; then it
+  /// calls `announce`, if there is one, with what it is about to do; then it changes the tables in one transaction. A
+  /// process that dies meanwhile leaves the file as it was, and perhaps the copy. Does nothing to tables that have the
+  /// version already.
+  ///
+  /// No other process may have the file open: end agents, and applications that write by an `OutboxWriter` or by the
+  /// loadable extension, which this call does not notice.
+  ///
+  /// Throws `Error` as `OutboxManager::open`, and `alreadyRunning` if an agent has the file open; what `announce`
+  /// throws; `std::filesystem::filesystem_error` if the copy cannot be named. Then the tables were not changed.
+  static MigrationReport migrateFile(const std::filesystem::path& file, OutboxOptions options = {},
+                                     const std::function<void(const MigrationReport& planned)>& announce = {});
+
+  /// Returns what `migrateFile` would do, without the copy. The file is not changed; agents may run beside it. Throws
+  /// `Error` as `OutboxReader::open`, but not for an earlier version.
+  static MigrationReport previewMigration(const std::filesystem::path& file, OutboxOptions options = {});
 
 private:
   std::shared_ptr<manager::Core> core_;

@@ -50,6 +50,8 @@ constexpr ErrcText kTexts[] = {
     {Errc::schemaTooOld,
      "the database was written by a build from before the first release: deliver what is in it with that "
      "build, and begin with a new file"},
+    {Errc::schemaOutdated,
+     "the database was written by an earlier ackbox: run `ackbox migrate` on it while no process has it open"},
 };
 
 const char* text(Errc errc) noexcept {

@@ -56,7 +56,7 @@ struct Arguments {
   bool noVerify = false;
   std::string identity;
 
-  // restore, repair
+  // restore, repair, migrate
   bool dryRun = false;
 
   // check

@@ -186,6 +186,9 @@ private:
     if (code == Errc::schemaTooNew) {
       return "use the tool of that release, or a newer one";
     }
+    if (code == Errc::schemaOutdated) {
+      return "end what has the file open, and run ackbox migrate on it";
+    }
     if (code == Errc::schemaTooOld) {
       return "export it with the build that made it, and enqueue that into a new file";
     }

@@ -317,7 +317,9 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
       "doctor", "Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do");
   addPath(doctor, "--certificate", arguments.certificates, "Also say when this certificate (PEM) ends")
       ->type_name("PATH");
-  grammar.command("migrate", "Bring the tables to this release's version; version 1 is the only one so far");
+  grammar
+      .change("migrate", "Bring the tables to this release's version, after a copy of the file; none may have it open")
+      .add_flag("--dry-run", arguments.dryRun, "Only say what would be changed");
 }
 
 void addDaemon(CLI::App& app, Arguments& arguments) {

@@ -1,18 +1,72 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/file_users.hpp"
 #include "cli/open.hpp"
+#include "json/line.hpp"
 
 namespace ackbox::cli {
+namespace {
+
+json::Line lineOf(const MigrationReport& report, bool isDone) {
+  const bool isNeeded = !report.changes.empty();
+  json::Line line;
+  line.add("version", isDone ? report.to : report.from).add("written_by", report.writtenBy).add("migrated", isDone);
+  if (isNeeded) {
+    line.add("from", report.from).add("to", report.to).raw("changes", json::list(report.changes));
+  }
+  if (isDone) {
+    line.add("backup", report.backup.string());
+  }
+  return line;
+}
+
+/// `agent.db: the tables have version 1, made by ackbox 0.1.0`.
+std::string foundText(const Arguments& arguments, const MigrationReport& report) {
+  return arguments.file.string() + ": the tables have version " + std::to_string(report.from) + ", made by ackbox " +
+         report.writtenBy;
+}
+
+void sayChanges(Console& console, const MigrationReport& report) {
+  for (const std::string& change : report.changes) {
+    console.say("  " + change);
+  }
+}
+
+int preview(Console& console, const Arguments& arguments, const MigrationReport& planned) {
+  if (console.json()) {
+    console.line(lineOf(planned, false));
+  } else if (planned.changes.empty()) {
+    console.say(foundText(arguments, planned) + "; this tool writes the same: nothing to do");
+  } else {
+    console.say(foundText(arguments, planned) + "; the file would be copied, and then, for version " +
+                std::to_string(planned.to) + ":");
+    sayChanges(console, planned);
+    console.say("nothing was changed");
+  }
+  return kDone;
+}
+
+}  // namespace
 
 int migrate(Console& console, const Arguments& arguments) {
-  // Opening the file refuses tables of a newer version, and names the release that made them.
-  const FileInfo info = openToRead(console.world(), arguments).fileInfo();
+  const MigrationReport planned = previewMigration(console.world(), arguments);
+  if (arguments.dryRun || planned.changes.empty()) {
+    return preview(console, arguments, planned);
+  }
+  const FileUsers users = usersOf(arguments.file, sidecarOf(arguments.file, arguments.prefix));
+  if (users.any()) {
+    return console.fail(kNothing, arguments.file.string() + ": is open in " + users.text() + "; end it first");
+  }
+  const MigrationReport report = migrateFile(console.world(), arguments, [&](const MigrationReport& begun) {
+    if (!console.json()) {
+      console.say(foundText(arguments, begun) + "; it was copied to " + begun.backup.string() + ", and now:");
+      sayChanges(console, begun);
+    }
+  });
   if (console.json()) {
-    console.line(
-        json::Line().add("version", info.schemaVersion).add("written_by", info.writtenBy).add("migrated", false));
+    console.line(lineOf(report, !report.changes.empty()));
   } else {
-    console.say(arguments.file.string() + ": the tables have version " + std::to_string(info.schemaVersion) +
-                ", made by ackbox " + info.writtenBy + "; this tool writes the same: nothing to do");
+    console.say("the tables have version " + std::to_string(report.to) + " now");
   }
   return kDone;
 }

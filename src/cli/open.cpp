@@ -93,6 +93,15 @@ FileRepairReport repairFile(const World& world, const Arguments& arguments) {
   return repair(arguments.file, optionsOf(world, arguments));
 }
 
+MigrationReport previewMigration(const World& world, const Arguments& arguments) {
+  return OutboxOperator::previewMigration(arguments.file, optionsOf(world, arguments));
+}
+
+MigrationReport migrateFile(const World& world, const Arguments& arguments,
+                            const std::function<void(const MigrationReport&)>& announce) {
+  return OutboxOperator::migrateFile(arguments.file, optionsOf(world, arguments), announce);
+}
+
 NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file) {
   return OutboxOperator::makeNewStore(file, optionsOf(world, arguments));
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
@@ -31,6 +33,13 @@ void remarkUnknownNames(Console& console, const OutboxReader& reader, const Argu
 
 /// See `OutboxOperator::repairFile` and, for a dry run, `OutboxOperator::previewRepair`.
 FileRepairReport repairFile(const World& world, const Arguments& arguments);
+
+/// See `OutboxOperator::previewMigration`.
+MigrationReport previewMigration(const World& world, const Arguments& arguments);
+
+/// See `OutboxOperator::migrateFile`.
+MigrationReport migrateFile(const World& world, const Arguments& arguments,
+                            const std::function<void(const MigrationReport& planned)>& announce);
 
 /// Makes the outbox in `file` a new store, see `OutboxOperator::makeNewStore`.
 NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file);

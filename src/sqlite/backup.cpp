@@ -86,6 +86,10 @@ void copyPages(sqlite3* from, const std::filesystem::path& to, const OutboxOptio
 
 }  // namespace
 
+void syncFolderOf(const std::filesystem::path& file) {
+  syncFile(std::filesystem::absolute(file).parent_path(), O_RDONLY | O_DIRECTORY);
+}
+
 void backUp(const std::filesystem::path& file, const std::filesystem::path& to, const OutboxOptions& options,
             const std::function<void(std::uint64_t done, std::uint64_t of)>& progress) {
   const ReadConnection source(file, options);
@@ -96,7 +100,7 @@ void backUp(const std::filesystem::path& file, const std::filesystem::path& to, 
   try {
     copyPages(source.getHandle(), to, options, progress);
     syncFile(to, O_RDWR);
-    syncFile(std::filesystem::absolute(to).parent_path(), O_RDONLY | O_DIRECTORY);
+    syncFolderOf(to);
   } catch (...) {
     std::error_code ignored;
     std::filesystem::remove(to, ignored);

@@ -16,4 +16,7 @@ namespace ackbox::sqlite {
 void backUp(const std::filesystem::path& file, const std::filesystem::path& to, const OutboxOptions& options,
             const std::function<void(std::uint64_t done, std::uint64_t of)>& progress);
 
+/// Makes the name of `file` outlast a power cut. Throws `ioError`, `diskFull`.
+void syncFolderOf(const std::filesystem::path& file);
+
 }  // namespace ackbox::sqlite

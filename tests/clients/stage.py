@@ -33,7 +33,7 @@ class Daemon:
     """One `ackbox serve`."""
 
     def __init__(self, program, folder, name, config):
-        self._program = program
+        self.program = program
         self.file = os.path.join(folder, name + ".db")
         self._log = open(os.path.join(folder, name + ".log"), "ab")
         self._config = os.path.join(folder, name + ".json")
@@ -47,7 +47,7 @@ class Daemon:
         end = time.monotonic() + PATIENCE_SECONDS
         while True:
             self._process = subprocess.Popen(
-                [self._program, "serve", self.file, "--config", self._config],
+                [self.program, "serve", self.file, "--config", self._config],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log)
             line = self._process.stdout.readline()
             if line.startswith(b"listening on"):

@@ -11,6 +11,7 @@
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/jobs.hpp"
 #include "manager/inbound/ack_events.hpp"
+#include "manager/log/log.hpp"
 #include "protocol/limits.hpp"
 #include "store/sqlite/open.hpp"
 #include "store/store.hpp"
@@ -236,6 +237,38 @@ FileRepairReport OutboxOperator::repairFile(const std::filesystem::path& file, O
 NewStoreReport OutboxOperator::makeNewStore(const std::filesystem::path& file, OutboxOptions options) {
   const OpenFile openFile(named(file));
   return store::sqlite::makeNewStore(file, optionsOfExisting(std::move(options)));
+}
+
+MigrationReport OutboxOperator::migrateFile(const std::filesystem::path& file, OutboxOptions options,
+                                            const std::function<void(const MigrationReport&)>& announce) {
+  const OpenFile openFile(named(file));
+  const OutboxOptions used = optionsOfExisting(std::move(options));
+  manager::Log log(used.log, used.logLevel, used.clock);
+  const auto write = [&](std::string_view event, const MigrationReport& report, const std::string& text) {
+    log.write(LogLevel::info, event, text,
+              {{"file", file.string()},
+               {"from", std::to_string(report.from)},
+               {"to", std::to_string(report.to)},
+               {"backup", report.backup.string()}});
+  };
+  MigrationReport report = store::sqlite::migrateFile(
+      file, used,
+      {[&](const MigrationReport& planned) { return store::sqlite::backUpBefore(file, planned, used); },
+       [&](const MigrationReport& planned) {
+         write("migration-begins", planned, "the file was copied; its tables are changed in one transaction");
+         if (announce) {
+           announce(planned);
+         }
+       }});
+  if (!report.changes.empty()) {
+    write("migrated", report, "the tables have this release's version");
+  }
+  return report;
+}
+
+MigrationReport OutboxOperator::previewMigration(const std::filesystem::path& file, OutboxOptions options) {
+  const OpenFile openFile(named(file));
+  return store::sqlite::previewMigration(file, optionsOfExisting(std::move(options)));
 }
 
 ForgetReport OutboxOperator::forgetSender(std::string_view source, std::optional<std::string_view> origin) {

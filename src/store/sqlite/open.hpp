@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "ackbox/diagnosis.hpp"
@@ -32,6 +33,24 @@ void requireOutbox(const std::filesystem::path& file, const OutboxOptions& optio
 
 /// See `OutboxOperator::repairFile` and, for a rehearsal, `OutboxOperator::previewRepair`.
 FileRepairReport repairFile(const std::filesystem::path& file, const OutboxOptions& options, bool isRehearsal);
+
+/// See `OutboxOperator::previewMigration`.
+[[nodiscard]] MigrationReport previewMigration(const std::filesystem::path& file, const OutboxOptions& options);
+
+/// The steps of a migration before tables are changed; the file cannot be written meanwhile.
+struct MigrationSteps {
+  /// Copies the file, and returns the copy's name.
+  std::function<std::filesystem::path(const MigrationReport& planned)> backUp;
+  std::function<void(const MigrationReport& planned)> announce;
+};
+/// See `OutboxOperator::migrateFile`. The first step is usually `backUpBefore`.
+MigrationReport migrateFile(const std::filesystem::path& file, const OutboxOptions& options,
+                            const MigrationSteps& steps);
+
+/// Copies `file` to a name beside it that says the version of its tables. Returns the name. Throws `Error`,
+/// `std::filesystem::filesystem_error`.
+[[nodiscard]] std::filesystem::path backUpBefore(const std::filesystem::path& file, const MigrationReport& planned,
+                                                 const OutboxOptions& options);
 
 /// See `OutboxOperator::makeNewStore`.
 NewStoreReport makeNewStore(const std::filesystem::path& file, const OutboxOptions& options);

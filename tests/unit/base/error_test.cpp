@@ -11,7 +11,7 @@
 namespace ackbox::error_test {
 namespace {
 
-constexpr int kLastErrc = 28;
+constexpr int kLastErrc = 29;
 
 }  // namespace
 
@@ -39,7 +39,8 @@ TEST_CASE("the error numbers are stable") {
   CHECK(static_cast<int>(Errc::outOfDescriptors) == 25);
   CHECK(static_cast<int>(Errc::secretsUnreadable) == 26);
   CHECK(static_cast<int>(Errc::otherProcess) == 27);
-  CHECK(static_cast<int>(Errc::schemaTooOld) == kLastErrc);
+  CHECK(static_cast<int>(Errc::schemaTooOld) == 28);
+  CHECK(static_cast<int>(Errc::schemaOutdated) == kLastErrc);
 }
 
 TEST_CASE("exactly busy, full, failing and memory-starved storage is worth another try") {

@@ -26,7 +26,9 @@
 #include "cli/exit_code.hpp"
 #include "cli/grammar.hpp"
 #include "cli/threshold.hpp"
+#include "store/sqlite/schema/versions.hpp"
 #include "support/garbled_pages.hpp"
+#include "support/version_two.hpp"
 #include "unit/cli/tool_stage.hpp"
 
 namespace ackbox::upkeep_test {
@@ -508,7 +510,7 @@ TEST_CASE("repair: a preview that changes nothing, and what cannot be mended is 
   stage.checkGolden("repair.txt");
 }
 
-TEST_CASE("migrate: the version of the tables, and a newer one is named with its release") {
+TEST_CASE("migrate: the version of the tables; a newer one is named with its release, an earlier one is brought up") {
   ToolStage stage;
   stage.play({"migrate", "@"});
   stage.play({"migrate", "@", "--json"});
@@ -517,6 +519,24 @@ TEST_CASE("migrate: the version of the tables, and a newer one is named with its
   stage.play({"stats", "@"});
   stage.play({"retry", "@", "--all", "--json"});
   stage.play({"doctor", "@"});
+  execute(stage, "UPDATE ackbox_schema SET version=1, written_by='0.1.0'");
+  const store::sqlite::SchemaInPlace two(testing::versionTwo());
+  stage.play({"stats", "@"});
+  stage.play({"doctor", "@"});
+  stage.play({"migrate", "@", "--dry-run"});
+  stage.play({"migrate", "@", "--dry-run", "--json"});
+  std::filesystem::copy_file(stage.file(), stage.path("json.db"));
+  stage.play({"migrate", "@"});
+  stage.play({"migrate", "@"});
+  stage.play({"verify", "@"});
+  {
+    SQLite::Database user(stage.path("json.db"), SQLite::OPEN_READWRITE);
+    static_cast<void>(user.execAndGet("SELECT version FROM ackbox_schema"));
+    const ToolResult refused = stage.run({"migrate", stage.path("json.db")});
+    CHECK(refused.code == cli::kNothing);
+    CHECK(refused.err.find("is open in process") != std::string::npos);
+  }
+  stage.play({"migrate", "@/json.db", "--json"});
   stage.checkGolden("migrate.txt");
 }
 

@@ -10,13 +10,13 @@
 #include "ackbox/version.hpp"
 #include "sqlite/statement.hpp"
 #include "store/sqlite/schema/tables.hpp"
+#include "store/sqlite/schema/versions.hpp"
 #include "store/sqlite/schema/views.hpp"
 #include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
 
-constexpr std::int64_t kSchemaVersion = 1;
 // Builds before the first release used versions up to this one, and did not record their release.
 constexpr std::int64_t kUnreleasedVersionMax = 3;
 
@@ -152,12 +152,16 @@ std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix) {
   }
   const std::int64_t version = query.integer(0);
   refuseTriggers(connection, prefix);
-  if (version > kSchemaVersion) {
+  if (version > currentSchema().version) {
     // A newer version may have other tables; the caller refuses it as too new.
     return version;
   }
   if (version < 1 || hasColumn(connection, start + "outbox", "owner_id")) {
     throw Error(Errc::schemaTooOld, "the tables have the layout of version " + std::to_string(version));
+  }
+  if (version < currentSchema().version) {
+    // It may lack tables; the caller refuses or migrates it.
+    return version;
   }
   for (const char* table : kTables) {
     if (!hasTable(connection, start + table)) {
@@ -169,24 +173,26 @@ std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix) {
 
 void requireVersion(sqlite3* connection, std::string_view prefix, bool createSchema) {
   const std::int64_t version = schemaVersion(connection, prefix);
-  if (version > kSchemaVersion) {
-    const std::string writer = writerOf(connection, prefix);
-    if (version <= kUnreleasedVersionMax && writer.empty()) {
-      throw Error(Errc::schemaTooOld, "the tables have the layout of version " + std::to_string(version));
-    }
-    throw Error(Errc::schemaTooNew, "its tables have version " + std::to_string(version) + ", made by " +
-                                        (writer.empty() ? "a newer ackbox that is not named" : "ackbox " + writer) +
-                                        "; this is ackbox " + std::string(kVersion) + ", which knows version " +
-                                        std::to_string(kSchemaVersion));
-  }
+  const std::int64_t known = currentSchema().version;
   if (version == 0 && !createSchema) {
     throw Error(Errc::schemaMissing, "no tables with the prefix '" + std::string(prefix) + "'");
   }
+  if (version == 0 || version == known) {
+    return;
+  }
+  const std::string writer = writerOf(connection, prefix);
+  if (version <= kUnreleasedVersionMax && writer.empty()) {
+    throw Error(Errc::schemaTooOld, "the tables have the layout of version " + std::to_string(version));
+  }
+  throw Error(version > known ? Errc::schemaTooNew : Errc::schemaOutdated,
+              "its tables have version " + std::to_string(version) + ", made by " +
+                  (writer.empty() ? "a newer ackbox that is not named" : "ackbox " + writer) + "; this is ackbox " +
+                  std::string(kVersion) + ", which knows version " + std::to_string(known));
 }
 
 void requireUsable(sqlite3* connection, std::string_view prefix, bool createSchema) {
   requireVersion(connection, prefix, createSchema);
-  if (schemaVersion(connection, prefix) == kSchemaVersion) {
+  if (schemaVersion(connection, prefix) != 0) {
     requireLayout(connection, prefix);
   }
 }
@@ -219,14 +225,15 @@ std::vector<SchemaObject> schemaObjects(std::string_view prefix) {
   constexpr std::size_t kWordBytes = 6;
   static const std::string kPlain = plain(kTablesSql);
   std::vector<SchemaObject> objects;
-  const std::string tables = expand(kPlain, prefix);
-  for (const std::string_view sql : split(tables, ';')) {
-    if (sql.starts_with("CREATE ")) {
-      const bool isTable = sql.starts_with("CREATE TABLE ");
-      const std::size_t begin = sql.find(isTable ? "TABLE " : "INDEX ") + kWordBytes;
-      const std::string_view name = sql.substr(begin, sql.find_first_of("( ", begin) - begin);
-      objects.push_back({isTable ? "table" : "index", std::string(name), std::string(sql),
-                         isTable ? columnsOf(sql) : std::vector<SchemaObject::Column>()});
+  const char* const sql = currentSchema().tables;
+  const std::string tables = expand(sql == kTablesSql ? kPlain : plain(sql), prefix);
+  for (const std::string_view one : split(tables, ';')) {
+    if (one.starts_with("CREATE ")) {
+      const bool isTable = one.starts_with("CREATE TABLE ");
+      const std::size_t begin = one.find(isTable ? "TABLE " : "INDEX ") + kWordBytes;
+      const std::string_view name = one.substr(begin, one.find_first_of("( ", begin) - begin);
+      objects.push_back({isTable ? "table" : "index", std::string(name), std::string(one),
+                         isTable ? columnsOf(one) : std::vector<SchemaObject::Column>()});
     }
   }
   for (View& view : views(prefix)) {
@@ -272,9 +279,9 @@ std::vector<std::string> restoreObjects(sqlite3* connection, std::string_view pr
 }
 
 void createTables(sqlite3* connection, std::string_view prefix) {
-  execute(connection, expand(kTablesSql, prefix));
+  execute(connection, expand(currentSchema().tables, prefix));
   Statement insert(connection, "INSERT INTO #schema(version,written_by) VALUES(?1,?2)", prefix);
-  Query(insert, kSchemaVersion, kVersion).run();
+  Query(insert, currentSchema().version, kVersion).run();
 }
 
 }  // namespace ackbox::store::sqlite

@@ -4,8 +4,7 @@
 
 namespace ackbox::store::sqlite {
 
-/// The statements that make the tables and their indexes; `#` is the table prefix. A released schema never changes: a
-/// new version is reached by statements of its own.
+/// The statements that make the tables and their indexes; `#` is the table prefix.
 extern const char* const kTablesSql;
 
 /// The tables, except the one with the version.

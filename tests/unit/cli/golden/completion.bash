@@ -151,6 +151,7 @@ _ackbox() {
     'doctor --certificate') compopt -o default; return ;;
     'migrate --prefix') return ;;
     'migrate --busy-timeout') return ;;
+    'migrate --log') words='error warning info debug' ;;
   esac
   if [[ -z $words ]]; then
     case "${COMP_WORDS[1]}" in
@@ -187,7 +188,7 @@ _ackbox() {
       restore) words='-h --help --json --prefix --busy-timeout --identity --dry-run' ;;
       check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --inbox --inbox-age --unattended-age --silent-age --free-disk --log-size' ;;
       doctor) words='-h --help --json --prefix --busy-timeout --certificate' ;;
-      migrate) words='-h --help --json --prefix --busy-timeout' ;;
+      migrate) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;
       completion) words='-h --help bash zsh fish' ;;
       man) words='-h --help' ;;
     esac

@@ -287,12 +287,14 @@ complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l json -d 'Print JSO
 complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l certificate -d 'Also say when this certificate (PEM) ends' -rF
-complete -c ackbox -n __fish_use_subcommand -a migrate -d 'Bring the tables to this release'\''s version; version 1 is the only one so far'
+complete -c ackbox -n __fish_use_subcommand -a migrate -d 'Bring the tables to this release'\''s version, after a copy of the file; none may have it open'
 complete -c ackbox -n '__fish_seen_subcommand_from migrate' -F
 complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
+complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l dry-run -d 'Only say what would be changed'
 complete -c ackbox -n __fish_use_subcommand -a completion -d 'Print a completion script for a shell'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'

@@ -35,7 +35,7 @@ _ackbox() {
     'restore:Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
     'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold is reached at its value; off, or a CRITICAL that is left out, is never reached'
     'doctor:Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do'
-    'migrate:Bring the tables to this release'\''s version; version 1 is the only one so far'
+    'migrate:Bring the tables to this release'\''s version, after a copy of the file; none may have it open'
     'completion:Print a completion script for a shell'
     'man:Print the manual page, for man -l -'
   )
@@ -426,7 +426,9 @@ _ackbox() {
         ':FILE:_files' \
         '--json[Print JSON, one object a line]' \
         '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
-        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
+        '--dry-run[Only say what would be changed]' ;;
     completion)
       _arguments \
         '-h[Print this help]' \
