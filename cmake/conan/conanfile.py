@@ -42,7 +42,8 @@ class Ackbox(ConanFile):
     def build(self):
         cmake = CMake(self)
         cmake.configure(variables={"ACKBOX_BUILD_TESTS": "OFF", "ACKBOX_BUILD_EXAMPLES": "OFF", "ACKBOX_BUILD_TOOL": "OFF",
-                                   "ACKBOX_BUILD_EXTENSION": "OFF", "ACKBOX_WARNINGS_AS_ERRORS": "OFF"})
+                                   "ACKBOX_BUILD_EXTENSION": "OFF", "ACKBOX_BUILD_C": "OFF",
+                                   "ACKBOX_WARNINGS_AS_ERRORS": "OFF"})
         cmake.build()
 
     def package(self):
