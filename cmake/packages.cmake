@@ -32,6 +32,10 @@ if(ACKBOX_PACKAGE_SIMDJSON)
   install(FILES /usr/share/doc/libsimdjson-dev/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/ackbox
           RENAME LICENSE.simdjson COMPONENT program)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/carried)
+  # The shared library does not carry it, and must ask for its package.
+  execute_process(COMMAND dpkg-query --search ${carried} OUTPUT_VARIABLE simdjson_package COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX REPLACE ":.*" "" simdjson_package "${simdjson_package}")
+  set(CPACK_DEBIAN_SHARED_PACKAGE_DEPENDS ${simdjson_package})
 endif()
 
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME ackbox)
