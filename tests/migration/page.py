@@ -4,6 +4,7 @@ import os
 import re
 import socket
 import subprocess
+import textwrap
 
 import stage
 
@@ -11,7 +12,9 @@ import stage
 def blocks(path, languages):
     """The blocks of the page, in order. Their languages must be these: a new block needs a place in its test."""
     with open(path, encoding="utf-8") as file:
-        found = re.findall(r"^```(\w*)\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+        # In a list they are indented.
+        found = [(language, textwrap.dedent(text)) for _, language, text in
+                 re.findall(r"^( *)```(\w*)\n(.*?)^ *```$", file.read(), re.MULTILINE | re.DOTALL)]
     if [language for language, _ in found] != languages:
         raise AssertionError("%s has blocks of %s: run each in tests/migration" % (path, [one for one, _ in found]))
     return [text for _, text in found]
