@@ -86,6 +86,9 @@ def rules(setting):
         ],
         "docs/migration_agenium.md": [
             elsewhere("python3 -m ackbox.from_agenium", "tests/migration/agenium_test.py"),
+            elsewhere("python3 -m ackbox.from_agenium", "tests/migration/agenium_test.py"),
+            elsewhere("ackbox list alice.db --state failed", "tests/migration/agenium_test.py"),
+            elsewhere("python3 -m ackbox.from_agenium", "tests/migration/agenium_test.py"),
             elsewhere("ackbox list alice.db --state pending", "tests/migration/agenium_test.py"),
         ],
         "docs/migration_table.md": [
