@@ -2,6 +2,7 @@
 
 // Results of `OutboxReader::peers` and `OutboxReader::blockedSessions`.
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -50,6 +51,9 @@ struct PeerStatus {
   std::uint64_t readySessions = 0;
   /// While its `RateLimit` makes the run wait: the end of that wait. Otherwise the epoch.
   WallTime rateLimitedUntil{};
+  /// Of this process's run: the time for which its `RateLimit` made messages wait that could have been sent. A wait
+  /// counts whole from its beginning.
+  std::chrono::milliseconds rateLimited{0};
 };
 
 /// A session that a dead letter stopped (`GapPolicy::block`).

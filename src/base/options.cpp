@@ -195,11 +195,11 @@ Rows<PeerOptions> peerOptionRows() {
   static constexpr Option<O> kRows[] = {
       {"maxRequests", [](O& o) -> Slot { return &o.maxRequests; }, count, 1, 64, "requests to it at once"},
       {"rateLimit.frames", [](O& o) -> Slot { return &o.rateLimit.frames; }, count, 0, 1'000'000,
-       "frames in each `rateLimit.per`; 0: no limit"},
+       "frames in each `per`; 0: no limit"},
       {"rateLimit.per", [](O& o) -> Slot { return &o.rateLimit.per; }, duration, 1, 24ULL * 3'600'000,
-       "the time that `rateLimit.frames` counts for"},
+       "the time that `frames` counts for"},
       {"rateLimit.burst", [](O& o) -> Slot { return &o.rateLimit.burst; }, count, 0, 1'000'000,
-       "frames that may go at once after a pause; 0: as many as `rateLimit.frames`"},
+       "frames that may go at once after a pause; 0: as many as `frames`"},
   };
   return kRows;
 }

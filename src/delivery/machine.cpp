@@ -311,7 +311,8 @@ std::optional<PeerView> Machine::peer(PeerKey key) const {
       .isPaused = peer.isPaused,
       .requestsInFlight = peer.requestsInFlight,
       .readySessions = peer.ready.size() + peer.suspectReady.size() + peer.refusedReady.size() + peer.lateReady.size(),
-      .pausedUntil = peer.pausedUntil};
+      .pausedUntil = peer.pausedUntil,
+      .rateLimited = peer.rateLimited};
 }
 
 }  // namespace ackbox::delivery

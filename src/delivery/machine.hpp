@@ -105,6 +105,8 @@ struct PeerView {
   std::size_t readySessions = 0;
   /// The end of a wait for its rate limit, or of a pause after a store failure.
   SteadyTime pausedUntil{};
+  /// The time for which its rate limit made frames wait; the wait under way is counted whole.
+  std::chrono::nanoseconds rateLimited{0};
 };
 
 /// Decides which messages are sent when, and their outcome: `(state, event, now) -> actions`. Knows no clock, no disk

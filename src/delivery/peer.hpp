@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <set>
@@ -62,6 +63,8 @@ struct Peer {
   TokenBucket bucket;
   /// No claims before it: the store refused, or the bucket is empty.
   SteadyTime pausedUntil{};
+  /// The time for which the empty bucket made ready frames wait.
+  std::chrono::nanoseconds rateLimited{0};
   /// The most frames in a request, lowered when a request is rejected as a whole.
   std::uint32_t frameLimit = 0;
   /// The limits that the peer reported; 0: it did not.

@@ -329,6 +329,8 @@ std::size_t Machine::Impl::allowance(Peer& peer, const Now& now) {
   }
   const std::size_t allowed = peer.bucket.available(now.steady);
   if (allowed == 0) {
+    // No other pause is under way: a paused peer is not asked.
+    peer.rateLimited += peer.bucket.nextAt() - now.steady;
     pausePeer(peer, peer.bucket.nextAt());
   }
   return allowed;

@@ -1,6 +1,7 @@
 #include "manager/facade/diagnosis.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "manager/facade/core.hpp"
@@ -19,6 +20,7 @@ std::vector<PeerStatus> manager::peers(Core& core) {
     status.requestsInFlight = gauges.requestsInFlight;
     status.readySessions = gauges.readySessions;
     status.rateLimitedUntil = gauges.pausedUntil;
+    status.rateLimited = std::chrono::duration_cast<std::chrono::milliseconds>(gauges.rateLimited);
     statuses.push_back(std::move(status));
   }
   return statuses;

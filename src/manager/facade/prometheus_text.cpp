@@ -68,6 +68,11 @@ void addPeers(Exposition& out, const std::vector<PeerStats>& peers, const std::v
       out.sample(std::uint64_t{peer.state == state ? 1U : 0U}, {{"peer", peer.name}, {"state", toString(state)}});
     }
   }
+  out.family("ackbox_peer_rate_limited_seconds_total", Type::counter,
+             "How long the peer's rate limit has made messages wait in this process.");
+  for (const PeerStatus& peer : circuits) {
+    out.sample(inSeconds(peer.rateLimited), {{"peer", peer.name}});
+  }
   perPeer("ackbox_peer_resets_total", Type::counter, "How often the peer was found to have lost its database.",
           &PeerStats::resets);
   perPeer("ackbox_resent_messages_total", Type::counter, "Acknowledged messages that were sent again for that.",

@@ -281,7 +281,8 @@ void Engine::perform(delivery::run_action::PublishPeers&& action) {
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(view->pausedUntil - at.steady);
     core_->peerBoard().write(key, {.requestsInFlight = view->requestsInFlight,
                                    .readySessions = view->readySessions,
-                                   .pausedUntil = wait.count() > 0 ? at.wall + wait : WallTime{}});
+                                   .pausedUntil = wait.count() > 0 ? at.wall + wait : WallTime{},
+                                   .rateLimited = view->rateLimited});
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <unordered_map>
 
@@ -19,6 +20,7 @@ public:
     std::uint64_t readySessions = 0;
     /// In calendar time; the epoch if nothing limits the peer.
     WallTime pausedUntil{};
+    std::chrono::nanoseconds rateLimited{0};
   };
 
   void write(delivery::PeerKey peer, const Gauges& gauges) {

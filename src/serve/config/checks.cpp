@@ -234,7 +234,8 @@ void checkTokens(Section& section, std::string_view field, const std::filesystem
   }
 }
 
-bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std::string_view secretsField) {
+bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std::string_view secretsField,
+               std::chrono::milliseconds ackedRetention) {
   // Checks each part separately, so that one error does not hide another.
   PeerOptions plain = peer;
   plain.secrets = {};
@@ -242,6 +243,7 @@ bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std
   nowhere.url = {};
   OutboxOptions outbox;
   outbox.peers = {peer};
+  outbox.ackedRetention = ackedRetention;
   const bool isAddressSound = reportOne(section, refusalOf([&] { probe.usePeers({&plain, 1}); }), "url", secretsField);
   const bool isSecretSound = reportOne(section, refusalOf([&] {
                                          probe.usePeers({&nowhere, 1});

@@ -35,7 +35,9 @@ void checkHosts(Section& section, std::string_view field, const std::vector<std:
 void checkTokens(Section& section, std::string_view field, const std::filesystem::path& file);
 
 /// Checks the section of one peer. `probe` is a sender used only for checks. `secretsField`: as for `checkSecrets`.
-bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std::string_view secretsField);
+/// `ackedRetention` is that of the outbox.
+bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std::string_view secretsField,
+               std::chrono::milliseconds ackedRetention);
 /// Checks the peers against each other. `root` is the root section; `sound` says which peers are valid on their own.
 void checkPeers(Section& root, HttpSender& probe, const std::vector<PeerOptions>& peers,
                 const std::vector<bool>& sound);

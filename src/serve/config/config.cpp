@@ -92,11 +92,24 @@ void readApi(Section& root, ApiConfig& api) {
   }
 }
 
-void readRetry(Section& section, RetryPolicy& retry) {
-  section.object("retry", [&](Section& inner) {
+/// Returns whether the section has the policy.
+bool readRetry(Section& section, RetryPolicy& retry) {
+  return section.object("retry", [&](Section& inner) {
     inner.option(retryOptionRows(), "maxRetries", retry);
     inner.option(retryOptionRows(), "horizon", retry);
   });
+}
+
+/// `Policy` is a `GapPolicy`, or may be absent.
+template <typename Policy>
+void readGap(Section& section, std::string_view meaning, Policy& gap) {
+  section.choice<Policy>({"gap", meaning}, gap, {{"skip", GapPolicy::skip}, {"block", GapPolicy::block}});
+}
+
+template <typename Policy>
+void readPeerReset(Section& section, std::string_view meaning, Policy& peerReset) {
+  section.choice<Policy>({"peer_reset", meaning}, peerReset,
+                         {{"proceed", PeerResetPolicy::proceed}, {"resend", PeerResetPolicy::resend}});
 }
 
 void readOutbox(Section& root, OutboxOptions& outbox) {
@@ -109,11 +122,8 @@ void readOutbox(Section& root, OutboxOptions& outbox) {
           "batchBytes", "requestTimeout", "ackTimeout", "ackedRetention", "stopTimeout"}) {
       section.option(outboxOptionRows(), field, outbox);
     }
-    section.choice<GapPolicy>({"gap", "whether a session goes on past its dead letters, or stops"}, outbox.gap,
-                              {{"skip", GapPolicy::skip}, {"block", GapPolicy::block}});
-    section.choice<PeerResetPolicy>(
-        {"peer_reset", "what becomes of acknowledged messages when a peer has lost its file"}, outbox.peerReset,
-        {{"proceed", PeerResetPolicy::proceed}, {"resend", PeerResetPolicy::resend}});
+    readGap(section, "whether a session goes on past its dead letters, or stops", outbox.gap);
+    readPeerReset(section, "what becomes of acknowledged messages when a peer has lost its file", outbox.peerReset);
     readRetry(section, outbox.retry);
   });
 }
@@ -144,7 +154,24 @@ std::optional<std::string> readSecrets(Section& section, SecretSource& secrets) 
   return field;
 }
 
-void readPeers(Section& root, const HttpSenderOptions& sender, std::vector<PeerOptions>& peers) {
+/// Reads a peer's own limits and policies, which take precedence over those of the outbox.
+void readPeerPolicies(Section& section, const OutboxOptions& outbox, PeerOptions& peer) {
+  section.option(peerOptionRows(), "maxRequests", peer);
+  section.object("rate_limit", [&](Section& inner) {
+    for (const char* const field : {"rateLimit.frames", "rateLimit.per", "rateLimit.burst"}) {
+      inner.option(peerOptionRows(), field, peer);
+    }
+  });
+  RetryPolicy retry = peer.profile == PeerProfile::native ? outbox.retry : outbox.webhookRetry;
+  if (readRetry(section, retry)) {
+    peer.retry = std::move(retry);
+  }
+  readGap(section, "for its sessions, instead of outbox.gap", peer.gap);
+  readPeerReset(section, "for its messages, instead of outbox.peer_reset", peer.peerReset);
+}
+
+void readPeers(Section& root, const HttpSenderOptions& sender, OutboxOptions& outbox) {
+  std::vector<PeerOptions>& peers = outbox.peers;
   HttpSender probe(sender);
   std::vector<bool> sound;
   root.objects("peers", [&](Section& section) {
@@ -152,18 +179,18 @@ void readPeers(Section& root, const HttpSenderOptions& sender, std::vector<PeerO
     section.text({"name", "the name that messages address"}, peer.name);
     section.text({"url", "where its inbox is"}, peer.url);
     section.text({"agent", "its agent URI; with it, its ACK events settle messages"}, peer.agent);
-    section.option(peerOptionRows(), "maxRequests", peer);
     section.flag({"allow_plain_http", "whether url may be http:// to another machine"}, peer.allowPlainHttp);
     section.choice<PeerProfile>({"profile", "the standard that it receives by"}, peer.profile,
                                 {{"native", PeerProfile::native},
                                  {"webhook", PeerProfile::webhook},
                                  {"cloudevents", PeerProfile::cloudevents},
                                  {"cloudevents_binary", PeerProfile::cloudeventsBinary}});
+    readPeerPolicies(section, outbox, peer);
     const std::string secretsField = readSecrets(section, peer.secrets).value_or("secrets_file");
     if (peer.url.empty()) {
       section.problem("url", "must be set");
     }
-    sound.push_back(checkPeer(section, probe, peer, secretsField));
+    sound.push_back(checkPeer(section, probe, peer, secretsField, outbox.ackedRetention));
     peers.push_back(std::move(peer));
   });
   checkPeers(root, probe, peers, sound);
@@ -300,7 +327,7 @@ Config readAll(const ConfigNode& root, ConfigReading& reading) {
   readApi(section, config.api);
   readOutbox(section, config.outbox);
   readSender(section, config.sender);
-  readPeers(section, config.sender, config.outbox.peers);
+  readPeers(section, config.sender, config.outbox);
   checkOutbox(section, config.outbox);
   readInbox(section, config.sender, config.outbox.agent, config.inbox);
   const auto isOfListen = [](const ConfigProblem& problem) { return problem.field.ends_with("listen"); };
