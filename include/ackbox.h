@@ -66,6 +66,7 @@ typedef enum ackbox_status {
   ACKBOX_SECRETS_UNREADABLE = 26,
   ACKBOX_OTHER_PROCESS = 27,
   ACKBOX_SCHEMA_TOO_OLD = 28,
+  ACKBOX_SCHEMA_OUTDATED = 29,
 
   /* Refusals of `ackbox_enqueue`: 100 and the value of `ackbox::EnqueueStatus`. Nothing was stored. */
   ACKBOX_QUEUE_FULL = 102,

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kSizeMost = 4'096;
 
 static_assert(ACKBOX_DATABASE_BUSY == static_cast<int>(Errc::databaseBusy));
-static_assert(ACKBOX_SCHEMA_TOO_OLD == static_cast<int>(Errc::schemaTooOld));
+static_assert(ACKBOX_SCHEMA_OUTDATED == static_cast<int>(Errc::schemaOutdated));
 static_assert(ACKBOX_QUEUE_FULL == 100 + static_cast<int>(EnqueueStatus::queueFull));
 static_assert(ACKBOX_INVALID_FRAME == 100 + static_cast<int>(EnqueueStatus::invalidFrame));
 
