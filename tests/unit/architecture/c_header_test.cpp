@@ -15,11 +15,14 @@ namespace {
 
 using Numbers = std::map<std::string, int>;
 
-/// The numbers of the enumerators that `pattern` finds in a header.
+/// The numbers of the enumerators that `pattern` finds in a header, up to the end of ackbox.h's statuses.
 Numbers numbersOf(const std::string& header, const std::string& pattern) {
   const std::regex enumerator(pattern);
   Numbers numbers;
   for (const SourceLine& line : readLines(header)) {
+    if (line.text == "} ackbox_status;") {
+      break;
+    }
     if (std::smatch match; std::regex_match(line.text, match, enumerator)) {
       numbers[match[1].str()] = std::stoi(match[2].str());
     }
