@@ -21,5 +21,5 @@ int main() {
   auto subscription = alice.onAcked([&](const AckedEvent&) { done.set_value(); });
   alice.start();
   alice.enqueue("orders", "order.placed", R"({"order": 7})");
-  done.get_future().wait();  // It was on disk before enqueue returned; now bob has done it, once.
+  done.get_future().wait();  // It was on disk before enqueue returned; now bob has handled it.
 }

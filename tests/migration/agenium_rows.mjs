@@ -3,8 +3,11 @@
 //   node agenium_rows.mjs make NAME FOLDER SESSIONS   enqueues 10 messages in each session, and ends without closing
 //   node agenium_rows.mjs hold NAME FOLDER            has the file open until its input ends
 //   node agenium_rows.mjs send NAME FOLDER            prints what its outbox would send, as JSON lines
+import { webcrypto } from 'node:crypto';
 import { createDatabase, createEventFrame, createOutboxManager, createRequestFrame } from 'agenium';
 
+// Node 18 has it in scripts, and not yet in modules.
+globalThis.crypto ??= webcrypto;
 const [action, name, folder, sessions] = process.argv.slice(2);
 const database = createDatabase(name, folder);
 database.open();
