@@ -67,6 +67,7 @@ struct Arguments {
   Threshold deadLetters{1, std::nullopt};
   Threshold peersAway{1, std::nullopt};
   Threshold peersStopped{std::nullopt, 1};
+  Threshold unservedCount{1, std::nullopt};
   Threshold inboxCount{10'000, 50'000};
   Threshold inboxAge{std::chrono::milliseconds(std::chrono::hours(1)).count(),
                      std::chrono::milliseconds(std::chrono::hours(24)).count()};

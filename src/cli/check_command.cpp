@@ -210,6 +210,8 @@ private:
         {"peers_away", "peers_away", peersAway(), arguments_.peersAway, "", false,
          away.empty() ? std::string() : "peers away: " + listed(away)},
         stopped,
+        {"unserved", "unserved", processes_ == 0 ? undelivered() : 0, arguments_.unservedCount, "", false,
+         "no process has the file open to deliver " + records::countText(undelivered(), "message")},
         {"inbox", "inbox", stats_.inbox, arguments_.inboxCount, "", false,
          records::countText(stats_.inbox, "deferred frame") + " waiting"},
         {"inbox_age", "inbox_age_ms", static_cast<std::uint64_t>(oldestFrame_.count()), arguments_.inboxAge, "s", false,

@@ -302,6 +302,8 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
                "Peers that are down, held or disabled (default 1,off)");
   addThreshold(check, "--peers-stopped", arguments.peersStopped, kCount,
                "Those of them that are held or disabled, and wait for a person (default off,1)");
+  addThreshold(check, "--unserved", arguments.unservedCount, kCount,
+               "Undelivered messages while no process has the file open (default 1,off)");
   addThreshold(check, "--inbox", arguments.inboxCount, kCount,
                "Deferred frames that wait or run (default 10000,50000)");
   addThreshold(check, "--inbox-age", arguments.inboxAge, kMilliseconds, "Age of the oldest of them (default 1h,1d)");

@@ -15,6 +15,13 @@ std::string at(WallTime time) {
   return time == WallTime() ? std::string() : formatTimestamp(time);
 }
 
+std::string remedyOf(const PeerEvent& event) {
+  return event.cause.find("stale-epoch") == std::string::npos
+             ? "correct the cause, then `ackbox resume` tries it at once"
+             : "`ackbox resume` does not help: restore.md says what to do with a file that was restored or is used "
+               "twice";
+}
+
 std::string sentenceOf(const PeerEvent& event) {
   const std::string peer = "peer '" + event.peer + "' ";
   const std::string next =
@@ -25,8 +32,7 @@ std::string sentenceOf(const PeerEvent& event) {
     case PeerState::down:
       return peer + "cannot be reached: " + event.cause + next + ", and its messages wait";
     case PeerState::held:
-      return peer + "refuses this agent: " + event.cause + next +
-             ", and its messages wait; correct the cause, then `ackbox resume` tries it at once";
+      return peer + "refuses this agent: " + event.cause + next + ", and its messages wait; " + remedyOf(event);
     case PeerState::disabled:
       return peer + "says that it is gone for good: " + event.cause + "; its messages wait until `ackbox resume`";
     case PeerState::paused:

@@ -140,6 +140,7 @@ _ackbox() {
     'check --failed') return ;;
     'check --peers-away') return ;;
     'check --peers-stopped') return ;;
+    'check --unserved') return ;;
     'check --inbox') return ;;
     'check --inbox-age') return ;;
     'check --unattended-age') return ;;
@@ -186,7 +187,7 @@ _ackbox() {
       repair) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;
       backup) words='-h --help --json --prefix --busy-timeout --overwrite --no-verify' ;;
       restore) words='-h --help --json --prefix --busy-timeout --identity --dry-run' ;;
-      check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --inbox --inbox-age --unattended-age --silent-age --free-disk --log-size' ;;
+      check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --unserved --inbox --inbox-age --unattended-age --silent-age --free-disk --log-size' ;;
       doctor) words='-h --help --json --prefix --busy-timeout --certificate' ;;
       migrate) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;
       completion) words='-h --help bash zsh fish' ;;

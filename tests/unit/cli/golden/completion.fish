@@ -274,6 +274,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from check' -l pending-bytes -d 'T
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l failed -d 'Dead letters (default 1,off)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-away -d 'Peers that are down, held or disabled (default 1,off)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-stopped -d 'Those of them that are held or disabled, and wait for a person (default off,1)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l unserved -d 'Undelivered messages while no process has the file open (default 1,off)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox -d 'Deferred frames that wait or run (default 10000,50000)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox-age -d 'Age of the oldest of them (default 1h,1d)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l unattended-age -d 'For how long deferred frames, here or at a peer, have had no application (default 1m,1h)' -x

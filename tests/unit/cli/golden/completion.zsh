@@ -404,6 +404,7 @@ _ackbox() {
         '--failed[Dead letters (default 1,off)]:WARNING,CRITICAL:' \
         '--peers-away[Peers that are down, held or disabled (default 1,off)]:WARNING,CRITICAL:' \
         '--peers-stopped[Those of them that are held or disabled, and wait for a person (default off,1)]:WARNING,CRITICAL:' \
+        '--unserved[Undelivered messages while no process has the file open (default 1,off)]:WARNING,CRITICAL:' \
         '--inbox[Deferred frames that wait or run (default 10000,50000)]:WARNING,CRITICAL:' \
         '--inbox-age[Age of the oldest of them (default 1h,1d)]:WARNING,CRITICAL:' \
         '--unattended-age[For how long deferred frames, here or at a peer, have had no application (default 1m,1h)]:WARNING,CRITICAL:' \
