@@ -53,9 +53,9 @@ public:
   /// `asyncRun` or `drainOnce`.
   ///
   /// Throws `Error`: `invalidOption`, `cannotOpen`, `databaseBusy`, `databaseReadOnly`, `schemaTooNew`,
-  /// `schemaMissing`, `notADatabase`, `databaseCorrupt`, `databaseReplaced`, `diskFull`, `ioError`, `outOfMemory`,
-  /// `otherProcess`, `databaseError`; and what `Sender::usePeers` of a peer's own sender throws. A failing open never
-  /// moves, truncates or renames the file.
+  /// `schemaTooOld`, `schemaOutdated`, `schemaMissing`, `notADatabase`, `databaseCorrupt`, `databaseReplaced`,
+  /// `diskFull`, `ioError`, `outOfMemory`, `otherProcess`, `databaseError`; and what `Sender::usePeers` of a peer's own
+  /// sender throws. A failing open never moves, truncates or renames the file.
   [[nodiscard]] static OutboxManager open(const std::filesystem::path& file, OutboxOptions options = {});
 
   OutboxManager(OutboxManager&&) noexcept;

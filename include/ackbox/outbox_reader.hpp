@@ -46,8 +46,8 @@ public:
   /// `vfs`, `busyTimeout`, `clock`, `trustSchema` and `retry.horizon`.
   ///
   /// Throws `Error`: `invalidOption`, `cannotOpen`, `databaseBusy`, `databaseReadOnly`, `schemaTooNew`,
-  /// `schemaMissing`, `notADatabase`, `databaseCorrupt`, `ioError`, `outOfMemory`, `databaseError`. The file is not
-  /// changed, whatever happens.
+  /// `schemaTooOld`, `schemaOutdated`, `schemaMissing`, `notADatabase`, `databaseCorrupt`, `ioError`, `outOfMemory`,
+  /// `databaseError`. The file is not changed, whatever happens.
   [[nodiscard]] static OutboxReader open(const std::filesystem::path& file, OutboxOptions options = {});
 
   /// Reads the file of `manager`.
