@@ -23,7 +23,7 @@
 
 namespace ackbox::c_abi {
 
-/// How the agent of `ackbox.h` is made of the C++ API: a manager with an `HttpSender`, and a server whose handler
+/// The agent of `ackbox.h`, made of the C++ API: a manager with an `HttpSender`, and a server with a handler that
 /// defers every frame, so that the program works on it outside any transaction.
 ///
 /// Functions throw `Refusal` and what the C++ API throws. Thread-safety, lifetime: as in `ackbox.h`.

@@ -64,7 +64,7 @@ template <typename Structure>
   return known;
 }
 
-/// Fills the caller's structure, whose size was checked before; what this release does not know becomes 0.
+/// Fills the caller's structure. Its size was checked before; members that this release does not know become 0.
 template <typename Structure>
 void write(Structure values, Structure* to) {
   static_assert(std::is_trivially_copyable_v<Structure>);

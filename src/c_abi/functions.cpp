@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <optional>
@@ -55,7 +56,9 @@ constexpr const char* kNames[] = {"ok",
                                   "out of descriptors",
                                   "secrets unreadable",
                                   "other process",
-                                  "schema too old"};
+                                  "schema too old",
+                                  "schema outdated"};
+static_assert(std::size(kNames) == ACKBOX_SCHEMA_OUTDATED + 1, "each status below 100 has a name");
 constexpr const char* kRefusals[] = {"queue full", "frame too large", "invalid frame"};
 constexpr const char* kOwn[] = {"invalid argument", "nothing", "late", "wrong state", "unexpected"};
 
@@ -127,13 +130,14 @@ Frame frameOf(const ackbox_message& message) {
   return frame;
 }
 
-/// The status of an enqueue that returned.
-int statusOf(const EnqueueReceipt& receipt) noexcept {
+/// The status of an enqueue to `peer` that returned; null: the default.
+int statusOf(const EnqueueReceipt& receipt, const char* peer) {
   if (receipt.accepted()) {
     return ACKBOX_OK;
   }
   if (receipt.status == EnqueueStatus::unknownPeer) {
-    return fail(ACKBOX_UNKNOWN_PEER, "no peer has the name message.peer: add it by ackbox_add_peer");
+    return fail(ACKBOX_UNKNOWN_PEER, "no peer has the name '" + std::string(peer == nullptr ? "default" : peer) +
+                                         "': add it by ackbox_add_peer");
   }
   return fail(100 + static_cast<int>(receipt.status), receipt.detail);
 }
@@ -270,11 +274,12 @@ int ackbox_enqueue(ackbox_agent* agent, const ackbox_message* message, ackbox_re
       c_abi::checkWritable(receipt, "receipt");
       c_abi::write(ackbox_receipt{}, receipt);
     }
-    const ackbox::EnqueueReceipt made = here.enqueue(c_abi::frameOf(c_abi::read(message, "message")));
+    const ackbox_message given = c_abi::read(message, "message");
+    const ackbox::EnqueueReceipt made = here.enqueue(c_abi::frameOf(given));
     if (receipt != nullptr) {
       c_abi::write(c_abi::receiptOf(made), receipt);
     }
-    return c_abi::statusOf(made);
+    return c_abi::statusOf(made, given.peer);
   });
 }
 

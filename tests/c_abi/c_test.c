@@ -176,7 +176,7 @@ static void check_values(ackbox_agent *alice) {
   check_refused(ackbox_enqueue(alice, MESSAGE(.has_priority = 2), NULL), ACKBOX_INVALID_ARGUMENT, "has_priority");
   check_refused(ackbox_enqueue(alice, MESSAGE(.has_priority = 1, .priority = 10), NULL), ACKBOX_INVALID_FRAME, "priority");
   check_refused(ackbox_enqueue(alice, MESSAGE(.peer = "bob", .data = "{no"), NULL), ACKBOX_INVALID_FRAME, "");
-  check_refused(ackbox_enqueue(alice, MESSAGE(.peer = "carol"), NULL), ACKBOX_UNKNOWN_PEER, "ackbox_add_peer");
+  check_refused(ackbox_enqueue(alice, MESSAGE(.peer = "carol"), NULL), ACKBOX_UNKNOWN_PEER, "'carol'");
   check_refused(ackbox_enqueue(alice, MESSAGE(.peer = "bob", .session = "\xff"), NULL), ACKBOX_INVALID_FRAME, "session");
   check_refused(ackbox_claim(alice, NULL), ACKBOX_INVALID_ARGUMENT, "frame is NULL");
   check_refused(ackbox_fd(alice, NULL), ACKBOX_INVALID_ARGUMENT, "is NULL");
@@ -189,7 +189,7 @@ static void check_values(ackbox_agent *alice) {
   check_refused(ackbox_settle(alice, 1000, &outcome), ACKBOX_LATE, "claim");
   outcome.reserved = 1;
   check_refused(ackbox_settle(alice, 1000, &outcome), ACKBOX_INVALID_ARGUMENT, "reserved");
-  CHECK(strcmp(ackbox_status_name(ACKBOX_SCHEMA_TOO_OLD), "schema too old") == 0);
+  CHECK(strcmp(ackbox_status_name(ACKBOX_SCHEMA_OUTDATED), "schema outdated") == 0);
   CHECK(strcmp(ackbox_status_name(ACKBOX_INVALID_FRAME), "invalid frame") == 0);
   CHECK(strcmp(ackbox_status_name(ACKBOX_UNEXPECTED), "unexpected") == 0);
   CHECK(strcmp(ackbox_status_name(99), "unknown") == 0 && strcmp(ackbox_status_name(-1), "unknown") == 0);

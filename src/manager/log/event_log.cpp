@@ -16,7 +16,7 @@ std::string at(WallTime time) {
 }
 
 std::string remedyOf(const PeerEvent& event) {
-  return event.cause.find("stale-epoch") == std::string::npos
+  return !event.cause.starts_with("stale-epoch")
              ? "correct the cause, then `ackbox resume` tries it at once"
              : "`ackbox resume` does not help: restore.md says what to do with a file that was restored or is used "
                "twice";

@@ -17,7 +17,8 @@ namespace {
 
 // In a transaction, which lets no other process become an owner.
 void refuseIfInUse(const Connection& connection, Liveness& liveness) {
-  // No owner has this number. Only who holds a lock can ask for those of others, and a copied file has no sidecar yet.
+  // No owner has this number. A process must hold a lock to ask for those of others, and a copied file has no sidecar
+  // yet.
   constexpr std::int64_t kNobody = 0;
   liveness.hold(kNobody);
   Statement owners = connection.prepare("SELECT id FROM #owners");

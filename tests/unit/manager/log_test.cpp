@@ -23,6 +23,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
+#include "ackbox/pull.hpp"
 #include "manager/log/log.hpp"
 #include "unit/manager/outbox_stage.hpp"
 
@@ -198,8 +199,22 @@ TEST_CASE_FIXTURE(Logged,
   CHECK((events[1].state == PeerState::held));
   CHECK((events[2].state == PeerState::up));
   CHECK(events[2].cause.empty());
-  CHECK(kept.of("peer-held").size() == 1);
+  REQUIRE(kept.of("peer-held").size() == 1);
+  CHECK(kept.of("peer-held")[0].find("correct the cause, then `ackbox resume` tries it at once") != std::string::npos);
   CHECK(kept.of("peer-up").size() == 1);
+}
+
+TEST_CASE_FIXTURE(Logged, "the log of a peer that knows more than this file does not advise to resume it") {
+  manager.enqueue("s", "t", "1");
+  FrameResult stale;
+  stale.outcome = Outcome::term;
+  stale.code = "stale-epoch";
+  // Once may be a matter of two processes; twice is this file's.
+  for (int answers = 0; answers < 2; ++answers) {
+    PullConsumer(manager).settle(PullConsumer(manager).claim(1).at(0), stale);
+  }
+  REQUIRE(kept.of("peer-held").size() == 1);
+  CHECK(kept.of("peer-held")[0].find("`ackbox resume` does not help: restore.md") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Logged, "a peer that is paused and let go on by hand is not said to answer") {

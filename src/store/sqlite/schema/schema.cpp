@@ -186,7 +186,7 @@ void requireVersion(sqlite3* connection, std::string_view prefix, bool createSch
   }
   throw Error(version > known ? Errc::schemaTooNew : Errc::schemaOutdated,
               "its tables have version " + std::to_string(version) + ", made by " +
-                  (writer.empty() ? "a newer ackbox that is not named" : "ackbox " + writer) + "; this is ackbox " +
+                  (writer.empty() ? "an ackbox that is not named" : "ackbox " + writer) + "; this is ackbox " +
                   std::string(kVersion) + ", which knows version " + std::to_string(known));
 }
 
