@@ -27,7 +27,9 @@ struct Frame {
   /// The message's id, 1 to 128 printable ASCII characters; empty: a fresh UUIDv7. A second enqueue with the same id
   /// stores nothing and answers `EnqueueStatus::duplicate`.
   std::string id = {};
-  /// Not delivered after this instant: a message that is still pending then fails with reason `expired`.
+  /// Not delivered after this instant: a message that is still pending then fails with reason `expired`. Where the peer
+  /// has deferred it, the peer judges, by its own clock: a frame that its handler has not got by then fails there with
+  /// the same reason, and one that it has got may still take effect.
   std::optional<WallTime> expiresAt = {};
   /// Not sent before this instant, which must be before `expiresAt`. Later frames of its session wait behind it. Judged
   /// by the calendar. If the calendar was set back to before the enqueue itself, it is not trusted, and the whole

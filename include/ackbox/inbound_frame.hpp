@@ -18,6 +18,7 @@ struct InboundFrame {
   std::string data = {};
   /// When the sender enqueued it, by the sender's clock; empty if the sender did not say.
   std::optional<WallTime> time = {};
+  /// The handler does not get the frame at or after this instant by the receiver's clock; it may have got it before.
   std::optional<WallTime> expiresAt = {};
   /// The agent URI of the intended receiver; empty if the sender did not name it.
   std::string audience = {};

@@ -158,7 +158,9 @@ void Machine::Impl::takeRows(Request& request, Session& session, const SessionCl
   std::uint64_t predecessor = got.previousSequence;
   bool cut = false;
   for (const ClaimedRow& row : got.rows) {
-    std::string reason = cut ? std::string() : whyNotSend(row, isPastHorizon(session, row, now), now.wall);
+    // The peer is asked for the end of a message that it has deferred: it may have taken effect before its expiry.
+    const bool isWithPeer = keeperOf(session).reasks.contains(row.key);
+    std::string reason = cut ? std::string() : whyNotSend(row, isWithPeer, isPastHorizon(session, row, now), now.wall);
     if (!reason.empty()) {
       absolve(*session.peer, row.key);
       keeperOf(session).reasks.erase(row.key);

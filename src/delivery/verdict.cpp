@@ -51,11 +51,11 @@ bool horizonPassed(const RetryPolicy& retry, const ClaimedRow& row, const OpenCl
   return clock.hasPassed(retry.horizon, start, grace, now);
 }
 
-std::string whyNotSend(const ClaimedRow& row, bool isPastHorizon, WallTime now) {
+std::string whyNotSend(const ClaimedRow& row, bool isWithPeer, bool isPastHorizon, WallTime now) {
   if (row.isDamaged) {
     return "damaged";
   }
-  if (row.expiresAt && *row.expiresAt <= now) {
+  if (!isWithPeer && row.expiresAt && *row.expiresAt <= now) {
     return "expired";
   }
   return isPastHorizon ? "horizon" : "";

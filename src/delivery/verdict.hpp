@@ -25,8 +25,9 @@ struct Verdict {
 [[nodiscard]] bool horizonPassed(const RetryPolicy& retry, const ClaimedRow& row, const OpenClock& clock,
                                  std::chrono::milliseconds grace, const Now& now);
 
-/// Why a claimed row must not be sent any more: `damaged`, `expired`, `horizon`, or empty.
-[[nodiscard]] std::string whyNotSend(const ClaimedRow& row, bool isPastHorizon, WallTime now);
+/// Why a claimed row must not be sent any more: `damaged`, `expired`, `horizon`, or empty. `isWithPeer`: the peer has
+/// deferred it, and judges its expiry.
+[[nodiscard]] std::string whyNotSend(const ClaimedRow& row, bool isWithPeer, bool isPastHorizon, WallTime now);
 
 /// The verdict on a nack that is charged to the message: a retry, or a dead letter once retries or horizon are used up.
 [[nodiscard]] Verdict chargedVerdict(const RetryPolicy& retry, const ClaimedRow& row, const FrameResult& result,

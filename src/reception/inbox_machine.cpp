@@ -33,7 +33,7 @@ void InboxMachine::arrived(const Arrival& frame) {
   Types::value_type& type = typeOf(frame.type);
   ++type.second.count;
   ++frames_;
-  queue.frames.push_back({frame.key, &type, frame.acceptedAt});
+  queue.frames.push_back({frame.key, &type, frame.acceptedAt, frame.expiresAt});
   if (queue.frames.size() - queue.first == 1) {
     makeReady(numbers_.at(queue.name), queue);
   }
@@ -329,15 +329,18 @@ std::optional<TurnQueue::Entry> InboxMachine::popCurrent(TurnQueue& turns) const
   return turns.pop([this](const TurnQueue::Entry& entry) { return isCurrent(entry); });
 }
 
-std::vector<Turn> InboxMachine::takeOverdue(const std::function<bool(WallTime)>& isOver, std::size_t limit) {
+std::vector<Turn> InboxMachine::takeOverdue(const std::function<bool(WallTime)>& isOld, WallTime now,
+                                            std::size_t limit) {
   std::vector<Turn> turns;
   for (auto place = queues_.begin(); place != queues_.end() && turns.size() < limit; ++place) {
     Queue& queue = place->second;
-    const std::size_t pool = queue.head().type->second.pool;
-    if (pools_[pool].limits.isOnDemand && queue.state != State::taken && isOver(queue.head().acceptedAt)) {
+    const Frame& head = queue.head();
+    const std::size_t pool = head.type->second.pool;
+    const bool isOver = head.expiresAt <= now || (pools_[pool].limits.isOnDemand && isOld(head.acceptedAt));
+    if (isOver && queue.state != State::taken) {
       queue.state = State::taken;
       queue.ticket = 0;
-      turns.push_back({place->first, queue.head().key, pool, 0, true});
+      turns.push_back({place->first, head.key, pool, 0, true});
     }
   }
   return turns;

@@ -62,9 +62,11 @@ public:
 
   /// Takes up to `limit` frames, one of each pool in turn, so that no pool waits for another that always has more.
   [[nodiscard]] std::vector<Turn> takeTurns(std::size_t limit);
-  /// Takes up to `limit` first frames of pools on demand that are not taken and satisfy `isOver` for the instant of
-  /// their acceptance. In other pools, a frame is worked on at least once.
-  [[nodiscard]] std::vector<Turn> takeOverdue(const std::function<bool(WallTime)>& isOver, std::size_t limit);
+  /// Takes up to `limit` first frames that are not taken, and have expired at `now` or, in a pool on demand, satisfy
+  /// `isOld` for the instant of their acceptance. In other pools, a frame that is merely old is worked on at least
+  /// once.
+  [[nodiscard]] std::vector<Turn> takeOverdue(const std::function<bool(WallTime)>& isOld, WallTime now,
+                                              std::size_t limit);
   /// The frames of pools on demand that are not taken: only a check of these finds out that one has left the inbox.
   [[nodiscard]] std::vector<QueuedFrame> untaken() const;
   /// Whether a frame of the pool, which is on demand, is ready and fits no wish.
@@ -102,6 +104,7 @@ private:
     FrameKey key = 0;
     Types::value_type* type = nullptr;
     WallTime acceptedAt;
+    WallTime expiresAt;
   };
   struct Queue {
     std::string name;

@@ -59,6 +59,8 @@ struct Arrival {
   std::string_view session = {};
   std::string_view type = {};
   WallTime acceptedAt = {};
+  /// It must not be worked on from this instant on.
+  WallTime expiresAt = WallTime::max();
 };
 
 /// A pool of places.
@@ -89,7 +91,7 @@ struct Turn {
   std::size_t pool = 0;
   /// The wish that it is taken for; 0: its pool is not on demand, or it is overdue.
   std::uint64_t wish = 0;
-  /// It has waited for too long: it is to be ended, and has no place and no consumer.
+  /// It has expired, or has waited for too long: it is to be ended, and has no place and no consumer.
   bool isOverdue = false;
   /// Whether its place is one of `PoolLimits::ownPlaces`.
   bool isOwn = false;

@@ -255,6 +255,7 @@ struct InboxPlace {
   /// Empty outside any session.
   std::string session = {};
   WallTime acceptedAt = {};
+  std::optional<WallTime> expiresAt = {};
 };
 
 /// The result of a look at the inbox, and the position for the next one.

@@ -69,6 +69,7 @@ void Inbox::setDeferred(DeferredOptions& options) {
   const Handling& handling = common_.swarm.handling;
   options.framesMax = handling.inboxFrames;
   options.handler = [this](DeferredFrame frame) {
+    judgeExpiry(frame.frame());
     if (daemon_ && daemon_->takes(frame.frame().type)) {
       daemon_->add(std::move(frame));
     } else {
@@ -97,7 +98,17 @@ void Inbox::mayDie() {
   }
 }
 
+void Inbox::judgeExpiry(const InboundFrame& frame) {
+  // A frame may expire between its claim and its handler's call.
+  constexpr std::chrono::seconds kOnItsWay{1};
+  const bool areCalendarsSteady = common_.swarm.clockFaults.count() == 0;
+  if (areCalendarsSteady && frame.expiresAt && *frame.expiresAt + kOnItsWay <= process_.clock().wallNow()) {
+    common_.ledger.violated("P3", frame.id + " was given to a handler after it had expired");
+  }
+}
+
 HandlerResult Inbox::handle(const InboundFrame& frame, InboundTransaction& transaction) {
+  judgeExpiry(frame);
   const Handling& handling = common_.swarm.handling;
   Random& random = process_.random();
   common_.reach.asked(frame.id);

@@ -99,7 +99,9 @@ void Watch::left(const Place& place, const Clock& clock, const SendRequest& requ
 void Watch::judgeFrame(const std::string& agent, const Clock& clock, const std::string& peer,
                        const OutboundFrame& frame) {
   const WallTime wall = clock.wallNow();
-  if (frame.expiresAt && *frame.expiresAt <= wall) {
+  const Entry* const entry = ledger_.find(frame.messageId);
+  // What its peer has deferred is asked for; the peer does not work on it any more.
+  if (frame.expiresAt && *frame.expiresAt <= wall && (entry == nullptr || !entry->deferred)) {
     ledger_.violated("P3", frame.messageId + " was sent after it had expired");
   }
   if (const auto halt = holds_.find(laneOf(agent, peer, frame.session));
@@ -107,7 +109,6 @@ void Watch::judgeFrame(const std::string& agent, const Clock& clock, const std::
     ledger_.violated("P4", frame.messageId + " of " + agent + ", session " + frame.session +
                                ", was sent although its session is halted");
   }
-  const Entry* const entry = ledger_.find(frame.messageId);
   if (entry != nullptr && steadyCalendars_ && entry->notBefore && entry->redrives == 0 && wall < *entry->notBefore) {
     ledger_.violated("P4", frame.messageId + " was sent before its time");
   }

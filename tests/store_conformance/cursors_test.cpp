@@ -184,20 +184,25 @@ TEST_CASE("P3: the inbox is read in slices of any size, each row once, and what 
   }
 }
 
-TEST_CASE("P12: with each row of the inbox come its sender, session and acceptance, by which it has its turn") {
+TEST_CASE("P12: with each row of the inbox come its sender, session, acceptance and expiry, by which it has its turn") {
   const World world;
   const auto store = world.open();
-  acceptFrame(*store, inboundFrame(1, "a"));
+  InboundFrame lasting = inboundFrame(1, "a");
+  lasting.expiresAt.reset();
+  acceptFrame(*store, lasting);
   InboundFrame loose = inboundFrame(1, "");
   loose.sequence = 0;
   loose.source = "urn:other";
+  loose.expiresAt = WallTime(std::chrono::milliseconds(1'800'000'000'123));
   acceptFrame(*store, loose);
   const auto rows = inTransaction(*store, [&] { return store->inbox().rowsAfter({}, 10); }).rows;
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].source == "urn:peer");
   CHECK(rows[0].session == "a");
   CHECK(rows[0].acceptedAt == claimRow(*store, rows[0].key).row.acceptedAt);
+  CHECK_FALSE(rows[0].expiresAt);
   CHECK(rows[1].source == "urn:other");
+  CHECK(rows[1].expiresAt == loose.expiresAt);
   CHECK(rows[1].session.empty());
 }
 

@@ -36,7 +36,7 @@ std::vector<InboundRunner::Claimed> InboundRunner::nextClaims(std::size_t limit)
           mutex_.assertHeld();
           return isOld(acceptedAt, present);
         },
-        room);
+        present.wall, room);
     nextAgeCheck_ = overdue.size() == room ? nextAgeCheck_ : present.steady + kAgeCheckPause;
     turns.insert(turns.end(), overdue.begin(), overdue.end());
   }
@@ -128,7 +128,7 @@ void InboundRunner::taken(const reception::Turn& turn, store::InboxRow row, Todo
           },
           [](const std::error_code&, int) {});
     });
-  } else if (turn.isOverdue) {
+  } else if (turn.isOverdue || hasExpired(*shared)) {
     giveUp(turn, shared, todo);
   } else if (shared->deferred && !shared->isDamaged) {
     start(turn, shared, todo);
@@ -167,7 +167,7 @@ void InboundRunner::giveUp(const reception::Turn& turn, const Row& row, Todo& to
   todo.emplace_back([self = shared_from_this(), turn, row] {
     self->submit(
         row, [](InboundTransaction&) { return HandlerResult::notNow("no application took it"); },
-        {.isGivenBack = true, .pause = kStoreRetryPause},
+        {.isGivenBack = true, .hasExpired = self->hasExpired(*row), .pause = kStoreRetryPause},
         [self, turn](const InboxEnd& end) {
           self->act([&](Todo&) {
             self->mutex_.assertHeld();

@@ -56,6 +56,13 @@ void InboundCompletion::run(store::Store& store, bool isHeld, InboundEnds& ends)
     end_.kind = InboxEnd::Kind::lost;
     return;
   }
+  if (kind_.hasExpired) {
+    result_.outcome = Outcome::term;
+    result_.code = "expired";
+    result_.detail = "the frame's expirytime passed before it was worked on";
+    finish(ends);
+    return;
+  }
   HandlerResult answer = decide(store);
   if (answer.outcome == Outcome::defer && kind_.mayDefer) {
     ends.markDeferred(row_->key);

@@ -72,6 +72,8 @@ public:
     bool mayDefer = false;
     bool interrupted = false;
     bool isGivenBack = false;
+    /// The frame's expiry has passed: it ends as `expired`, and its effects are not called.
+    bool hasExpired = false;
     /// With `isGivenBack`, see `InboxEnd`.
     std::chrono::milliseconds pause{0};
   };

@@ -175,7 +175,8 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
                         .queue = row.queue,
                         .session = row.session,
                         .type = row.type,
-                        .acceptedAt = row.acceptedAt});
+                        .acceptedAt = row.acceptedAt,
+                        .expiresAt = row.expiresAt.value_or(WallTime::max())});
     }
   }
   isCaughtUp_ = isCaughtUp_ || (!error && found.inbox.rows.size() < kRowsPerPoll);

@@ -152,7 +152,7 @@ private:
   };
   /// How long a queue pauses after the store refused a transaction.
   static constexpr std::chrono::milliseconds kStoreRetryPause{250};
-  /// The longest delay until a frame that no consumer takes is given up.
+  /// The longest delay until a frame that has expired, or that no consumer takes, is given up.
   static constexpr std::chrono::minutes kAgeCheckPause{1};
 
   /// The calls to make after the mutex is released.
@@ -171,7 +171,8 @@ private:
       ACKBOX_REQUIRES(mutex_);
   void takeWishes() ACKBOX_REQUIRES(mutex_);
   void noteUnwanted(Todo& todo) ACKBOX_REQUIRES(mutex_);
-  /// The frames that have their turn, and those that have waited for a consumer beyond their horizon.
+  /// The frames that have their turn, those that have expired, and those that have waited for a consumer beyond their
+  /// horizon.
   [[nodiscard]] std::vector<Claimed> nextClaims(std::size_t limit) ACKBOX_REQUIRES(mutex_);
   void claim(Todo& todo) ACKBOX_REQUIRES(mutex_);
   /// Adds the frames that have their turn by now.
@@ -179,7 +180,7 @@ private:
   void claimed(const std::error_code& error, std::vector<Claimed> claims, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void taken(const reception::Turn& turn, store::InboxRow row, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void firstLook(const reception::Turn& turn, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
-  /// Gives the frame up: no consumer took it within its horizon.
+  /// Gives the frame up: it has expired, or no consumer took it within its horizon.
   void giveUp(const reception::Turn& turn, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void start(const reception::Turn& turn, const Row& row, Todo& todo) ACKBOX_REQUIRES(mutex_);
   void callHandler(DeferredFrame frame, const std::shared_ptr<InboxRun>& run) ACKBOX_EXCLUDES(mutex_);
@@ -191,6 +192,10 @@ private:
   /// Uses the time that really passed while this handler was there: a jump of the calendar makes no frame older.
   [[nodiscard]] bool isPastHorizon(WallTime acceptedAt) ACKBOX_EXCLUDES(mutex_);
   [[nodiscard]] bool isOld(WallTime acceptedAt, const delivery::Now& present) const ACKBOX_REQUIRES(mutex_);
+  /// A frame that a handler has got in time may end after its expiry.
+  [[nodiscard]] bool hasExpired(const store::InboxRow& row) const {
+    return !row.isDamaged && row.frame.expiresAt && *row.frame.expiresAt <= core_->clock().wallNow();
+  }
   [[nodiscard]] delivery::Now now() const { return {core_->clock().steadyNow(), core_->clock().wallNow()}; }
   void submitRun(const std::shared_ptr<InboxRun>& run, DeferredEffects effects, DeferredDone done)
       ACKBOX_EXCLUDES(mutex_);
@@ -237,7 +242,7 @@ private:
   // As of the last look; below 0: no look yet, and the file does not count this handler yet.
   std::int64_t operatorChanges_ ACKBOX_GUARDED_BY(mutex_) = -1;
   SteadyTime nextPoll_ ACKBOX_GUARDED_BY(mutex_) = {};
-  // When to check next whether frames that wait for a consumer are beyond their horizon.
+  // When to check next whether frames that wait have expired or are beyond their horizon.
   SteadyTime nextAgeCheck_ ACKBOX_GUARDED_BY(mutex_) = {};
   // At or before the first deadline of all runs, because `progress` may postpone the deadline that was the first.
   SteadyTime nextDeadline_ ACKBOX_GUARDED_BY(mutex_) = SteadyTime::max();

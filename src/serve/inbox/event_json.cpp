@@ -16,6 +16,9 @@ std::string eventJson(const InboundFrame& frame) {
   if (frame.time) {
     event.time("time", *frame.time);
   }
+  if (frame.expiresAt) {
+    event.time("expirytime", *frame.expiresAt);
+  }
   event.text("datacontenttype", frame.dataContentType.empty() ? "application/json" : frame.dataContentType);
   event.textIfAny("audience", frame.audience);
   event.textIfAny("traceparent", frame.traceparent);

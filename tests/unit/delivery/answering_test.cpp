@@ -196,6 +196,34 @@ TEST_CASE("P13: at its ACK deadline a deferred message is asked for, in front, a
   CHECK(stage.sessions.at(1).previousSequence == 3);
 }
 
+TEST_CASE("P13: a deferred message whose expiry passes is asked for, and ends as its peer says") {
+  Answering stage;
+  stage.enqueueTogether(3);
+  for (const MessageKey key : {1, 2, 3}) {
+    stage.rows.at(key).expiresAt = stage.now.wall + 1s;
+  }
+  stage.answer({Stage::result(Outcome::defer), Stage::result(Outcome::defer), Stage::result(Outcome::nack)});
+  stage.advance(stage.options.ackTimeout);
+  // The third one was not taken by its peer: it fails here.
+  CHECK(stage.rows.at(3).reason == "expired");
+  CHECK(stage.onlySend() == Keys{1, 2});
+  stage.answer({Stage::result(Outcome::ack), Stage::result(Outcome::term, "expired")});
+  CHECK((stage.state(1) == MessageState::acked));
+  CHECK((stage.state(2) == MessageState::failed));
+  CHECK(stage.rows.at(2).reason == "expired");
+}
+
+TEST_CASE("a message that its peer deferred, and then asks for again, expires as any other") {
+  Answering stage;
+  stage.enqueueTogether(1);
+  stage.rows.at(1).expiresAt = stage.now.wall + 1s;
+  stage.answer({Stage::result(Outcome::defer)});
+  stage.advance(stage.options.ackTimeout);
+  stage.answer({Stage::result(Outcome::nack)});
+  stage.advanceToWake();
+  CHECK(stage.rows.at(1).reason == "expired");
+}
+
 TEST_CASE("P12: what became of a deferred message is asked after ever longer waits, within a bound") {
   Answering stage;
   stage.enqueue(1);

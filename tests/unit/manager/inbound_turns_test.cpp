@@ -82,7 +82,8 @@ public:
   }
 
   /// Frames of as many sessions, with the first number each.
-  void post(const std::string& sender, int sessions, const std::string& type = "t", std::uint64_t sequence = 1) {
+  void post(const std::string& sender, int sessions, const std::string& type = "t", std::uint64_t sequence = 1,
+            std::optional<std::chrono::milliseconds> expiresAfter = {}) {
     constexpr int kBatch = 250;
     for (int first = 0; first < sessions; first += kBatch) {
       SendRequest request = testing::sendRequest({});
@@ -91,6 +92,9 @@ public:
         OutboundFrame& frame = request.frames.emplace_back(
             testing::outboundFrame(type + "-" + std::to_string(session), sequence, type, "1"));
         frame.messageId = sender + ":" + frame.session + ":" + std::to_string(sequence);
+        if (expiresAfter) {
+          frame.expiresAt = clock->wallNow() + *expiresAfter;
+        }
       }
       handler->asyncHandle(testing::inboundRequest(request),
                            [](const InboundResponse& response) { CHECK(response.status < 300); });
@@ -255,6 +259,44 @@ TEST_CASE("a frame that is given back when it is older than the horizon is given
   REQUIRE(ended.has_value());
   CHECK(ended->reason == "horizon");
   CHECK(ended->lastError == "nobody is there");
+}
+
+TEST_CASE("P3: a frame that expires while it waits is given to no handler, and its sender is told; others go on") {
+  Stage stage(1);
+  stage.open();
+  stage.post("alice", 1, "first", 1, seconds(10));
+  REQUIRE(stage.ids() == Ids{"alice:first-0:1"});
+  stage.post("alice", 1, "t", 1, seconds(10));
+  stage.post("alice", 1, "t", 2);
+  // The first has its handler, and may end. The second has had no place.
+  stage.clock->advance(seconds(10));
+  stage.finish(0);
+  stage.settle();
+  CHECK(stage.ids() == Ids{"alice:t-0:2"});
+  const OutboxReader reader = OutboxReader::open(stage.dir.file("bob.db"));
+  CHECK_FALSE(reader.findInbox("urn:agent:alice", "alice:first-0:1").has_value());
+  const std::optional<InboxInfo> ended = reader.findInbox("urn:agent:alice", "alice:t-0:1");
+  REQUIRE(ended.has_value());
+  CHECK(ended->reason == "expired");
+  CHECK(ended->lastError == "the frame's expirytime passed before it was worked on");
+  CHECK(reader.verify().clean());
+}
+
+TEST_CASE(
+    "P3: a frame that expires ends within a minute, though no consumer comes, no place is free, or it backs off") {
+  OnDemand stage;
+  stage.post("alice", 1, "backs-off", 1, seconds(10));
+  stage.giveBack(0, std::chrono::hours(1));
+  stage.settle();
+  stage.post("alice", 2, "t");
+  stage.post("alice", 1, "without-place", 1, seconds(10));
+  stage.post("alice", 1, "p-unwanted", 1, seconds(10));
+  const Ids held = {"alice:t-0:1", "alice:t-1:1"};
+  REQUIRE(stage.ids() == held);
+  CHECK(stage.inbox().size() == 5);
+  stage.pass(std::chrono::minutes(1));
+  CHECK(stage.ids() == held);
+  CHECK(stage.inbox().size() == 2);
 }
 
 TEST_CASE("P12: of a pool with a demand, only what is wished for is taken, and the rest stays in the file") {

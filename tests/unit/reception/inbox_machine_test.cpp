@@ -21,13 +21,14 @@ struct Stage {
   explicit Stage(std::vector<PoolLimits> pools) : machine(std::move(pools)) {}
 
   FrameKey arrive(const std::string& sender, const std::string& session, const std::string& type = "t",
-                  WallTime acceptedAt = {}) {
+                  WallTime acceptedAt = {}, WallTime expiresAt = WallTime::max()) {
     machine.arrived({.key = ++last,
                      .sender = sender,
                      .queue = sender + "/" + session,
                      .session = session,
                      .type = type,
-                     .acceptedAt = acceptedAt});
+                     .acceptedAt = acceptedAt,
+                     .expiresAt = expiresAt});
     return last;
   }
   std::vector<Turn> take(std::size_t limit = 100) { return machine.takeTurns(limit); }
@@ -278,11 +279,11 @@ TEST_CASE("P12: age ends a frame that is ready, waits or is not wished for, with
   const FrameKey unwanted = stage.arrive("a", "s", "y", wallAt(1));
   const FrameKey behind = stage.arrive("a", "s", "y", wallAt(200));
   stage.arrive("a", "young", "y", wallAt(200));
-  const std::vector<Turn> overdue = stage.machine.takeOverdue(isOver, 10);
+  const std::vector<Turn> overdue = stage.machine.takeOverdue(isOver, {}, 10);
   CHECK(Stage::keysOf(overdue) == Keys{unwanted});
   CHECK(overdue.at(0).isOverdue);
   CHECK(stage.machine.placesTaken(0) == 1);
-  CHECK(stage.machine.takeOverdue(isOver, 10).empty());
+  CHECK(stage.machine.takeOverdue(isOver, {}, 10).empty());
   stage.end(overdue[0]);
   CHECK(stage.machine.placesTaken(0) == 1);
   stage.machine.want(0, {.id = 2, .types = "y", .sessions = "s", .count = 1});
@@ -297,7 +298,7 @@ TEST_CASE("a frame that was waiting when its age ended is not ready once more at
   const Turn turn = stage.take().at(0);
   stage.machine.placeFreed(turn);
   stage.machine.headWaits(turn.queue, at(10));
-  REQUIRE(stage.machine.takeOverdue([](WallTime) { return true; }, 10).size() == 1);
+  REQUIRE(stage.machine.takeOverdue([](WallTime) { return true; }, {}, 10).size() == 1);
   stage.machine.timePassed(at(10));
   CHECK(stage.take().empty());
   stage.machine.headReady(turn.queue);
@@ -331,15 +332,34 @@ TEST_CASE("P12: a frame that an operator took away lets the next of its session 
   CHECK(stage.machine.frames() == 2);
 }
 
+TEST_CASE("P3: expiry ends a frame of any pool that is ready or waits, at the very instant; not one that is taken") {
+  Stage stage({{.types = {"job"}, .places = 1}, {.types = {"*"}, .places = 1, .isOnDemand = true}});
+  const auto arrive = [&](const std::string& session, const std::string& type, WallTime expiresAt) {
+    return stage.arrive("a", session, type, wallAt(1), expiresAt);
+  };
+  const FrameKey taken = arrive("taken", "job", wallAt(100));
+  REQUIRE(stage.takeKeys() == Keys{taken});
+  const FrameKey withoutPlace = arrive("s", "job", wallAt(100));
+  const FrameKey unwanted = arrive("u", "t", wallAt(100));
+  arrive("v", "t", wallAt(101));
+  stage.arrive("a", "w", "job", wallAt(1));
+  const auto isOld = [](WallTime) { return false; };
+  CHECK(stage.machine.takeOverdue(isOld, wallAt(99), 10).empty());
+  Keys ended = Stage::keysOf(stage.machine.takeOverdue(isOld, wallAt(100), 10));
+  std::ranges::sort(ended);
+  CHECK(ended == Keys{withoutPlace, unwanted});
+  CHECK(stage.machine.placesTaken(0) == 1);
+}
+
 TEST_CASE("age ends no frame of a pool without a demand, and no more frames at once than are asked for") {
   Stage stage({{.types = {"job"}, .places = 1}, {.types = {"*"}, .places = 1, .isOnDemand = true}});
   stage.arrive("a", "s", "job");
   stage.arrive("a", "u", "t");
   stage.arrive("a", "v", "t");
   const auto isOver = [](WallTime) { return true; };
-  CHECK(stage.machine.takeOverdue(isOver, 1).size() == 1);
-  CHECK(stage.machine.takeOverdue(isOver, 10).size() == 1);
-  CHECK(stage.machine.takeOverdue(isOver, 10).empty());
+  CHECK(stage.machine.takeOverdue(isOver, {}, 1).size() == 1);
+  CHECK(stage.machine.takeOverdue(isOver, {}, 10).size() == 1);
+  CHECK(stage.machine.takeOverdue(isOver, {}, 10).empty());
 }
 
 }  // namespace ackbox::reception::inbox_machine_test

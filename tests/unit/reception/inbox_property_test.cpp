@@ -36,6 +36,7 @@ struct ModelFrame {
   FrameKey key = 0;
   std::string type;
   WallTime acceptedAt;
+  WallTime expiresAt = WallTime::max();
 };
 
 struct ModelQueue {
@@ -139,7 +140,10 @@ private:
     const std::string sender = below(4) == 0 ? std::to_string(below(5)) : "0";
     const std::string session = std::to_string(below(sender == "0" ? 40 : 3));
     const std::string name = sender + "/" + session;
-    const ModelFrame frame{++lastKey_, kTypes[below(kTypes.size())], WallTime(std::chrono::seconds(lastKey_))};
+    ModelFrame frame{++lastKey_, kTypes[below(kTypes.size())], WallTime(std::chrono::seconds(lastKey_))};
+    if (below(8) == 0) {
+      frame.expiresAt = frame.acceptedAt + std::chrono::seconds(below(100));
+    }
     ModelQueue& queue = queues_[name];
     queue.sender = sender;
     queue.session = session;
@@ -149,7 +153,8 @@ private:
                       .queue = name,
                       .session = session,
                       .type = frame.type,
-                      .acceptedAt = frame.acceptedAt});
+                      .acceptedAt = frame.acceptedAt,
+                      .expiresAt = frame.expiresAt});
   }
 
   [[nodiscard]] bool isReady(const ModelQueue& queue) const {
@@ -308,16 +313,24 @@ private:
 
   void age() {
     const WallTime border(std::chrono::seconds(std::max<FrameKey>(0, lastKey_ - 2'000)));
-    const auto isOver = [&](WallTime acceptedAt) { return acceptedAt < border; };
-    for (const Turn& turn : machine_.takeOverdue(isOver, 1'000)) {
+    const WallTime present{std::chrono::seconds(lastKey_)};
+    const auto isOld = [&](WallTime acceptedAt) { return acceptedAt < border; };
+    const auto isOver = [&](const ModelQueue& queue) {
+      return !queue.frames.empty() && !queue.isTaken &&
+             (queue.frames.front().expiresAt <= present ||
+              (poolOf(queue.frames.front().type) == kOnDemand && isOld(queue.frames.front().acceptedAt)));
+    };
+    auto expected = std::ranges::count_if(queues_, [&](const auto& one) { return isOver(one.second); });
+    for (const Turn& turn : machine_.takeOverdue(isOld, present, 1'000)) {
       ModelQueue& queue = headOf(turn.key);
-      REQUIRE_FALSE(queue.isTaken);
-      REQUIRE(isOver(queue.frames.front().acceptedAt));
+      REQUIRE(isOver(queue));
+      --expected;
       machine_.placeFreed(turn);
       queue.readyAt = SteadyTime::min();
       queue.frames.pop_front();
       machine_.headEnded(turn.queue);
     }
+    REQUIRE(expected == 0);
     forgetPassed();
   }
 

@@ -127,6 +127,17 @@ TEST_CASE("A frame comes as one line with its receipt, and its settlement is dur
   }
 }
 
+TEST_CASE("An event has the expiry that its sender gave it, in UTC with milliseconds") {
+  Stage stage;
+  StreamReader stream = stage.open();
+  const std::string url = stage.serve().server().inboxUrl();
+  HttpAsker peer(static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1))));
+  const json event = {{"specversion", "1.0"}, {"source", "urn:x"}, {"type", "t"},
+                      {"id", "x-1"},          {"data", 1},         {"expirytime", "2999-01-01T02:00:00+02:00"}};
+  REQUIRE(peer.ask("POST", "/inbox", event.dump(), "Content-Type: application/cloudevents+json\r\n").status < 300);
+  CHECK(next(stream).at("event").at("expirytime") == "2999-01-01T00:00:00.000Z");
+}
+
 TEST_CASE(
     "A retry is charged a run and comes again, a reject is a dead letter at the sender, a release costs nothing") {
   Stage stage;

@@ -59,8 +59,8 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
           "SELECT 1 FROM #inbox WHERE origin=?1 AND session=?2 AND sequence=?3 AND frame_id=?4 AND source=?5")),
       selectNumber_(context.prepare("SELECT frame_id,type,data FROM #inbox WHERE source=?1 AND origin=?2 AND "
                                     "session=?3 AND sequence=?4")),
-      selectAfter_(context.prepare(
-          "SELECT id,source,origin,session,sequence,type,accepted_at_ms FROM #inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
+      selectAfter_(context.prepare("SELECT id,source,origin,session,sequence,type,accepted_at_ms,expires_at_ms FROM "
+                                   "#inbox WHERE id>?1 ORDER BY id LIMIT ?2")),
       isThere_(context.prepare("SELECT 1 FROM #inbox WHERE id=?1")),
       selectRow_(context.prepare(
           std::string("SELECT owner_id,due_at_ms,").append(kInboxColumns).append(" FROM #inbox WHERE id=?1"))),
@@ -178,7 +178,8 @@ NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
     found.rows.push_back(
         {query.integer(0),
          query.integer(4) != 0 ? query.text(1) + '\n' + query.text(2) + '\n' + query.text(3) : query.text(0),
-         query.text(5), query.text(1), query.text(3), WallTime(std::chrono::milliseconds(query.integer(6)))});
+         query.text(5), query.text(1), query.text(3), WallTime(std::chrono::milliseconds(query.integer(6))),
+         query.optionalInstant(7)});
   }
   if (!found.rows.empty()) {
     found.next.place = std::to_string(found.rows.back().key);
