@@ -34,7 +34,8 @@ public:
 private:
   std::chrono::nanoseconds interval_{0};
   std::int64_t burst_ = 0;
-  SteadyTime emptyAt_{};
+  // Full at first: the steady clock counts from the machine's start, which may be less than the bucket takes to fill.
+  SteadyTime emptyAt_ = SteadyTime::min();
 };
 
 }  // namespace ackbox::delivery

@@ -342,6 +342,25 @@ TEST_CASE("row 11: a rate limit lets a burst go, then keeps to its pace; unsent 
   CHECK(stage.now.steady - start >= 7'900ms);
 }
 
+TEST_CASE("row 11: a bucket is full at first, also on a machine that started less than its filling time ago") {
+  RateLimit limit;
+  limit.frames = 2;
+  limit.per = 24h;
+  Policed stage({}, 1, limit);
+  stage.now.steady = SteadyTime(1min);
+  for (SessionKey session = 1; session <= 3; ++session) {
+    stage.store(session);
+  }
+  stage.showRows();
+  std::size_t sent = 0;
+  while (!stage.sends.empty()) {
+    sent += stage.sends.front().items.size();
+    stage.ackAll();
+  }
+  CHECK(sent == 2);
+  CHECK((stage.machine->nextWake() == SteadyTime(1min + 12h)));
+}
+
 TEST_CASE("row 11: frames that were claimed but did not go give their tokens back") {
   RateLimit limit;
   limit.frames = 5;
