@@ -13,7 +13,9 @@ struct ErrcText {
 };
 
 constexpr ErrcText kTexts[] = {
-    {Errc::databaseBusy, "the database is locked by another connection: try again, or raise busyTimeout"},
+    {Errc::databaseBusy,
+     "the database is locked by another connection: try again, or raise busyTimeout; where it is locked by a "
+     "transaction of this program itself, end that first, or enqueue in it with OutboxWriter"},
     {Errc::databaseReadOnly, "the database or its folder is not writable: mend the permissions or open another path"},
     {Errc::schemaTooNew, "the database was written by a newer ackbox: upgrade this program"},
     {Errc::notADatabase, "the file is not an SQLite database: check the path"},

@@ -15,6 +15,10 @@
 namespace ackbox::cli {
 namespace {
 
+constexpr const char* kNoDeferred =
+    "; its handler took it on arrival, its outcome is no longer kept, or it never came: `ackbox explain` at its sender "
+    "says whether it was acknowledged";
+
 InboxFilter inboxFilterOf(const Arguments& arguments) {
   InboxFilter filter;
   filter.session = arguments.session;
@@ -41,15 +45,13 @@ std::optional<std::string> senderOf(const Arguments& arguments, const OutboxRead
   for (const std::string& source : sources) {
     names += (names.empty() ? "" : ", ") + source;
   }
-  why = sources.empty()
-            ? "no deferred frame has the id " + id + "; it was not deferred, or its outcome is no longer kept"
-            : "frames of several senders have the id " + id + ": choose one with --source: " + names;
+  why = sources.empty() ? "no deferred frame has the id " + id + kNoDeferred
+                        : "frames of several senders have the id " + id + ": choose one with --source: " + names;
   return std::nullopt;
 }
 
 int noFrame(Console& console, const std::string& id, const std::string& source) {
-  return console.fail(kNothing, "no deferred frame of " + source + " has the id " + id +
-                                    "; it was not deferred, or its outcome is no longer kept");
+  return console.fail(kNothing, "no deferred frame of " + source + " has the id " + id + kNoDeferred);
 }
 
 std::string frameRefusalText(const InboxReceipt& receipt) {

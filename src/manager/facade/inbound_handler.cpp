@@ -179,6 +179,7 @@ private:
         },
         [this](const InboundLimitEvent& event) { reportLimit(event); },
         [this](const InboundFrame& frame, std::string_view why) { manager::reportLeftOut(core_->log(), frame, why); },
+        [this](const InboundFrame& frame) { manager::reportCannotDefer(core_->log(), frame); },
         [this] { core_->storeAnswered(); }};
   }
 

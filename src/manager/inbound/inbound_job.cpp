@@ -74,6 +74,7 @@ void InboundJob::run(store::Store& store) {
   ackEvents_.clear();
   limitsReached_.clear();
   resultsLeftOut_.clear();
+  notDeferred_.clear();
   storeId_ = store.origin();
   storeEpoch_ = store.epoch();
   for (std::size_t index = 0; index < decoded_.frames.size(); ++index) {
@@ -153,6 +154,9 @@ FrameResult InboundJob::perform(store::Store& store, reception::Decision& decisi
   using reception::Step;
   FrameResult result;
   if (decision.step == Step::refuse) {
+    if (work.known.handled == Outcome::defer && !static_cast<bool>(context_.limits.deferred.handler)) {
+      notDeferred_.push_back(work.index);
+    }
     if (decision.counted) {
       store.inboundMarks().countRefused(*decision.counted);
     }
@@ -294,6 +298,9 @@ void InboundJob::report() const {
   }
   for (const auto& [index, why] : resultsLeftOut_) {
     context_.resultLeftOut(decoded_.frames[index].frame, why);
+  }
+  for (const std::size_t index : notDeferred_) {
+    context_.cannotDefer(decoded_.frames[index].frame);
   }
   if (deferrals_ > 0) {
     context_.deferred();

@@ -46,6 +46,8 @@ public:
     std::function<void(const InboundLimitEvent& event)> limitReached;
     /// Called after the commit for each handler's result that was left out, with the reason.
     std::function<void(const InboundFrame& frame, std::string_view why)> resultLeftOut;
+    /// Called after the commit for each frame that the handler deferred, though there is no deferred handler.
+    std::function<void(const InboundFrame& frame)> cannotDefer;
     /// Called at the end of each commit. Must not throw.
     std::function<void()> storeAnswered;
   };
@@ -107,6 +109,8 @@ private:
   std::vector<InboundLimitEvent> limitsReached_;
   // The index of each frame, with the reason.
   std::vector<std::pair<std::size_t, std::string_view>> resultsLeftOut_;
+  // The frames that the handler deferred without a deferred handler.
+  std::vector<std::size_t> notDeferred_;
   std::string storeId_;
   std::uint64_t storeEpoch_ = 0;
 };

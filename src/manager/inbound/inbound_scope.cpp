@@ -129,4 +129,11 @@ void reportLeftOut(Log& log, const InboundFrame& frame, std::string_view leftOut
   }
 }
 
+void reportCannotDefer(Log& log, const InboundFrame& frame) noexcept {
+  log.writeUnasked(LogLevel::warning, "cannot-defer", frame.type,
+                   "the handler deferred a frame, and the receiver has no handler for deferred frames; its sender "
+                   "repeats it until it is a dead letter there: set DeferredOptions::handler, or answer otherwise",
+                   {{"message", frame.id}, {"source", frame.source}, {"type", frame.type}});
+}
+
 }  // namespace ackbox::manager

@@ -41,4 +41,7 @@ struct ScopeContext {
 /// Logs that the frame's result was left out, and the reason; without a sink, once for each type of frame.
 void reportLeftOut(Log& log, const InboundFrame& frame, std::string_view leftOut) noexcept;
 
+/// Logs that the handler deferred a frame for which there is no deferred handler, as `reportLeftOut`.
+void reportCannotDefer(Log& log, const InboundFrame& frame) noexcept;
+
 }  // namespace ackbox::manager

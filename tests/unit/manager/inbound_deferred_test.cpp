@@ -315,6 +315,19 @@ TEST_CASE("P13: a result that is not JSON is left out, and the sender and the lo
   }
 }
 
+TEST_CASE("P13: a handler that defers without a handler for deferred frames is told so in the log, with the remedy") {
+  Receiver bob;
+  bob.inbound.deferred = {};
+  bob.handler.emplace(
+      *bob.manager, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::defer(); }, bob.inbound);
+  const json answer = bob.ask({outbound("s", 1)})["results"][0];
+  CHECK(answer["outcome"] == "nack");
+  CHECK(answer["detail"] == "this handler cannot defer: the receiver has no deferred handler");
+  bob.until([&bob] { return bob.logged("cannot-defer").size() == 1; });
+  CHECK(bob.logged("cannot-defer")[0].find(" warning cannot-defer message=s-1 source=urn:agent:alice type=") !=
+        std::string::npos);
+}
+
 TEST_CASE("P5: with adoptPeers, a deferred frame's ACK event goes to the peer whose agent the file knows") {
   Receiver bob;
   bob.manager.reset();
