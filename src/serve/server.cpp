@@ -21,6 +21,7 @@
 #include "serve/api/service.hpp"
 #include "serve/config/checks.hpp"
 #include "serve/config/file_stamps.hpp"
+#include "serve/config/secret_watch.hpp"
 #include "serve/events/event_streams.hpp"
 #include "serve/http/gate.hpp"
 #include "serve/http/logins.hpp"
@@ -184,6 +185,9 @@ public:
     if (tokenWatch_) {
       tokenWatch_->stop();
     }
+    if (secretWatch_) {
+      secretWatch_->stop();
+    }
     if (inboxServer_) {
       inboxServer_->stop();
       inboxServer_.reset();
@@ -240,6 +244,8 @@ private:
     transport::RequestSink sink;
     sink.bodyBytesMax = bodyBytesMax();
     sink.admit = [this](const transport::RequestHead& head) { return gate_.admit(head); };
+    secretWatch_ = std::make_shared<SecretWatch>(thread_.executor(), systemClock(), config_);
+    service_.setSecretWatch(secretWatch_);
     http_ = std::make_shared<transport::HttpServer>(thread_.executor(), listenOptions(config_.api, connections_),
                                                     std::move(sink), systemClock(), transport::Threads::one);
     if (config_.inbox) {
@@ -248,6 +254,7 @@ private:
     service_.deliver();
     http_->start();
     watchTokens();
+    secretWatch_->start();
     if (const std::string peers = peersWithoutAcks(config_); !peers.empty()) {
       report(
           LogLevel::info, "no-ack-events",
@@ -413,6 +420,7 @@ private:
   Gate gate_;
   // Null if there are no tokens.
   std::shared_ptr<TokenWatch> tokenWatch_;
+  std::shared_ptr<SecretWatch> secretWatch_;
   std::shared_ptr<transport::HttpServer> http_;
   // This and the following members are absent if no peer can send here. Runs of deferred frames begin on this thread,
   // so that thousands of them need no threads of their own.

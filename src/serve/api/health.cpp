@@ -56,6 +56,7 @@ void showMetrics(Service& service, Request&& request, Respond&& respond) {
         protocol::Exposition own(format);
         service.ownFigures().write(own, service.reader().peerStats(), waits, service.reader().unattendedFrames(),
                                    systemClock()->wallNow());
+        service.secretWatch().write(own);
         return textAnswer(200, protocol::joinExpositions(prometheusText(service.manager(), format), own.take()),
                           format == MetricsFormat::openMetrics ? kOpenMetricsContentType : kPrometheusContentType);
       },

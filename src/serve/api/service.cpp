@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "base/timestamp.hpp"
 #include "serve/api/figures.hpp"
 #include "serve/events/event_streams.hpp"
 
@@ -52,6 +53,27 @@ Service::Service(const boost::asio::any_io_executor& executor, OutboxManager man
 
 Service::~Service() {
   drain();
+}
+
+std::vector<records::Symptom> Service::troubles() {
+  std::vector<records::Symptom> found;
+  if (const std::string trouble = manager_.fileTrouble(); !trouble.empty()) {
+    found.push_back({"messages", records::Weight::problem, "messages are not delivered: " + trouble, {}});
+  }
+  if (std::string problem = writeHealth_.problem(); !problem.empty()) {
+    found.push_back({"disk", records::Weight::problem, std::move(problem),
+                     "nothing can be enqueued or settled until then: free some space, or correct the permissions"});
+  }
+  const std::vector<SecretProblem> secrets = secretWatch_ ? secretWatch_->problems() : std::vector<SecretProblem>();
+  if (!secrets.empty()) {
+    const SecretProblem& first = secrets.front();
+    const std::string others = secrets.size() > 1 ? " (and " + std::to_string(secrets.size() - 1) + " more)" : "";
+    found.push_back({"secrets", records::Weight::warning,
+                     "the secrets of " + first.name + " in " + first.use + others + " cannot be used since " +
+                         formatTimestamp(first.since) + ": " + first.cause,
+                     "correct the cause: the earlier secrets stay valid only for a while (secrets_grace)"});
+  }
+  return found;
 }
 
 void Service::deliver() {

@@ -7,11 +7,13 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
+#include "records/symptoms.hpp"
 #include "serve/api/audit.hpp"
 #include "serve/api/bulk_changes.hpp"
 #include "serve/api/message_waits.hpp"
@@ -19,6 +21,7 @@
 #include "serve/api/run_watch.hpp"
 #include "serve/api/workers.hpp"
 #include "serve/api/write_health.hpp"
+#include "serve/config/secret_watch.hpp"
 #include "serve/http/places.hpp"
 #include "serve/inbox/frame_waits.hpp"
 
@@ -58,6 +61,14 @@ public:
   /// What frames in hand wait for. On the executor only.
   [[nodiscard]] FrameWaits frameWaits() const { return readFrameWaits_ ? readFrameWaits_() : FrameWaits(); }
 
+  /// Must be called before requests arrive.
+  void setSecretWatch(std::shared_ptr<const SecretWatch> watch) { secretWatch_ = std::move(watch); }
+  [[nodiscard]] const SecretWatch& secretWatch() const noexcept { return *secretWatch_; }
+
+  /// What is wrong with this process and its surroundings, which the file does not show; the worst first. May read from
+  /// the disk.
+  [[nodiscard]] std::vector<records::Symptom> troubles();
+
   [[nodiscard]] OutboxManager& manager() noexcept { return manager_; }
   [[nodiscard]] OutboxOperator& changes() noexcept { return changes_; }
   [[nodiscard]] const OutboxReader& reader() const noexcept { return reader_; }
@@ -75,6 +86,7 @@ private:
   std::atomic<bool> ended_ = false;
   std::shared_ptr<FrameStreams> frameStreams_;
   std::function<FrameWaits()> readFrameWaits_;
+  std::shared_ptr<const SecretWatch> secretWatch_;
   const std::shared_ptr<EventStreams> events_;
   const Audit audit_;
   // Before the manager: the manager's destructor makes the callbacks of commits that are still pending.

@@ -1,4 +1,4 @@
-#include <cctype>
+#include <utility>
 
 #include "records/symptoms.hpp"
 #include "records/text.hpp"
@@ -12,8 +12,7 @@ std::string titleOf(std::string about) {
   if (about == "sqlite") {
     return "SQLite";
   }
-  about.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(about.front())));
-  return about;
+  return upperFirst(std::move(about));
 }
 
 Html findings(const std::vector<records::Symptom>& symptoms) {
@@ -46,9 +45,7 @@ Html doctorView(const View& /*view*/, const Checkup& checkup) {
       records::logSymptom(stats.walBytes),
       {"processes", records::Weight::ok, "agents: " + records::listed(checkup.processIds), {}},
   };
-  if (!checkup.fileTrouble.empty()) {
-    symptoms.push_back({"messages", records::Weight::problem, checkup.fileTrouble, {}});
-  }
+  symptoms.insert(symptoms.end(), checkup.troubles.begin(), checkup.troubles.end());
   for (records::Symptom& symptom : records::symptomsOf(checkup.contents, "FILE")) {
     symptoms.push_back(std::move(symptom));
   }

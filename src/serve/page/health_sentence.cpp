@@ -9,6 +9,7 @@
 #include "records/text.hpp"
 #include "records/unattended.hpp"
 #include "serve/page/html.hpp"
+#include "serve/page/parts.hpp"
 
 namespace ackbox::serve::page {
 namespace {
@@ -38,13 +39,6 @@ std::string waitText(std::uint64_t pending, std::string_view cause) {
 /// ` (HTTP 401: …)`, shortened for a sentence; empty if the file has no cause.
 std::string causeOf(const PeerStatus& peer) {
   return peer.lastError.empty() ? std::string() : " (" + records::shortened(peer.lastError, kCauseBytes) + ")";
-}
-
-std::string upperFirst(std::string text) {
-  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') {
-    text.front() = static_cast<char>(text.front() - 'a' + 'A');
-  }
-  return text;
 }
 
 bool isAway(const records::PeerFigures& peer) {

@@ -80,14 +80,25 @@ Html peersTable(const View& view, std::vector<records::PeerFigures> peers) {
                        : html.raw("<p>").add(link(view, "peers", "All " + grouped(all) + " peers")).raw("</p>\n");
 }
 
+/// The worst trouble of the process, unless only the messages have a problem.
+HealthSentence healthOf(const View& view, const Overview& overview) {
+  HealthSentence ofMessages =
+      healthOf(overview.stats, overview.peers, overview.blockedSessions, overview.reception, view.now);
+  if (overview.troubles.empty()) {
+    return ofMessages;
+  }
+  const records::Symptom& worst = overview.troubles.front();
+  if (worst.weight != records::Weight::problem && ofMessages.level == "problem") {
+    return ofMessages;
+  }
+  return {records::nameOf(worst.weight), upperFirst(worst.text) + ".", "doctor"};
+}
+
 }  // namespace
 
 Html overviewView(const View& view, const Overview& overview) {
   const Stats& stats = overview.stats;
-  const HealthSentence health =
-      overview.fileTrouble.empty()
-          ? healthOf(stats, overview.peers, overview.blockedSessions, overview.reception, view.now)
-          : HealthSentence{"problem", "Messages are not delivered: " + overview.fileTrouble, "doctor"};
+  const HealthSentence health = healthOf(view, overview);
   Html html;
   html.raw("<div data-live=\"health\"><p class=\"health\" data-level=\"").text(health.level).raw("\">");
   if (health.view.empty()) {

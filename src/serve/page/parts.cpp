@@ -250,4 +250,11 @@ Html CardTable::html() const {
   return html.raw("</tbody></table></div>\n");
 }
 
+std::string upperFirst(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') {
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  }
+  return text;
+}
+
 }  // namespace ackbox::serve::page

@@ -100,4 +100,7 @@ private:
   Html rows_;
 };
 
+/// The text with its first letter in upper case.
+[[nodiscard]] std::string upperFirst(std::string text);
+
 }  // namespace ackbox::serve::page

@@ -88,7 +88,7 @@ void showOverview(Service& service, Request&& request, Respond&& respond) {
          return std::optional(overviewView(view, {service.manager().getStats(),
                                                   records::readPeers(service.reader()),
                                                   {blocked, blocked == kBlockedCounted},
-                                                  service.manager().fileTrouble(),
+                                                  service.troubles(),
                                                   receptionOf(service.reader().unattendedFrames(), waits)}));
        });
 }
@@ -175,7 +175,7 @@ void showDoctor(Service& service, Request&& request, Respond&& respond) {
     return std::optional(doctorView(
         view, {{service.reader().fileInfo(), service.manager().getStats(), service.reader().peers(), view.now},
                service.reader().processIds(),
-               service.manager().fileTrouble()}));
+               service.troubles()}));
   });
 }
 

@@ -26,8 +26,8 @@ struct Overview {
   Stats stats = {};
   std::vector<records::PeerFigures> peers = {};
   BoundedCount blockedSessions = {};
-  /// See `OutboxManager::fileTrouble`.
-  std::string fileTrouble = {};
+  /// See `Service::troubles`.
+  std::vector<records::Symptom> troubles = {};
   Reception reception = {};
 };
 [[nodiscard]] Html overviewView(const View& view, const Overview& overview);
@@ -100,8 +100,8 @@ struct InboxList {
 struct Checkup {
   records::Contents contents = {};
   std::vector<std::int64_t> processIds = {};
-  /// See `OutboxManager::fileTrouble`.
-  std::string fileTrouble = {};
+  /// See `Service::troubles`.
+  std::vector<records::Symptom> troubles = {};
 };
 [[nodiscard]] Html doctorView(const View& view, const Checkup& checkup);
 

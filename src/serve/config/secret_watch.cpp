@@ -1,0 +1,148 @@
+#include "serve/config/secret_watch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <utility>
+
+#include "base/timestamp.hpp"
+#include "protocol/signature.hpp"
+#include "serve/report.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+constexpr std::chrono::seconds kPart{1};
+constexpr std::size_t kParts = 10;
+
+/// Why the secrets of a source cannot be used; empty: they can.
+std::string problemOf(const SecretSource& source) {
+  try {
+    const protocol::KeyRing ring(source.load());
+    return ring.canSign() || ring.verifyingKeys() > 0 ? std::string() : "there is no secret";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+SecretWatch::SecretWatch(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, const Config& config)
+    : executor_(std::move(executor)),
+      clock_(std::move(clock)),
+      log_(config.outbox.log),
+      grace_(config.sender.secretsGrace),
+      alarm_(clock_->makeAlarm(executor_)) {
+  for (const PeerOptions& peer : config.outbox.peers) {
+    add("peers", peer.name, peer.secrets);
+  }
+  if (config.inbox) {
+    for (const InboundPeer& peer : config.inbox->handler.peers) {
+      add("inbox.peers", peer.agents.front(), peer.secrets);
+    }
+    for (const DeliveryRule& rule : config.inbox->deliver) {
+      add("inbox.deliver", rule.url, rule.secrets);
+    }
+  }
+}
+
+void SecretWatch::add(std::string_view use, const std::string& name, const SecretSource& source) {
+  if (source) {
+    const MutexLock lock(mutex_);
+    entries_.push_back({source, {.use = std::string(use), .name = name, .cause = {}, .since = {}}});
+  }
+}
+
+void SecretWatch::start() {
+  boost::asio::post(executor_, [self = shared_from_this()] { self->arm(); });
+}
+
+void SecretWatch::stop() {
+  boost::asio::post(executor_, [self = shared_from_this()] {
+    self->isStopped_ = true;
+    self->alarm_->cancel();
+  });
+}
+
+void SecretWatch::arm() {
+  if (isStopped_) {
+    return;
+  }
+  alarm_->set(clock_->steadyNow() + kPart, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) {
+      self->arm();
+      self->look();
+    }
+  });
+}
+
+void SecretWatch::look() {
+  std::size_t count = 0;
+  {
+    const MutexLock lock(mutex_);
+    count = entries_.size();
+  }
+  for (std::size_t left = std::min(count, count / kParts + 1); left > 0; --left) {
+    next_ = next_ + 1 < count ? next_ + 1 : 0;
+    lookAt(next_);
+  }
+}
+
+void SecretWatch::lookAt(std::size_t index) {
+  SecretSource source;
+  {
+    const MutexLock lock(mutex_);
+    source = entries_[index].source;
+  }
+  const std::string cause = problemOf(source);
+  SecretProblem state;
+  std::string before;
+  {
+    const MutexLock lock(mutex_);
+    SecretProblem& known = entries_[index].state;
+    before = std::exchange(known.cause, cause);
+    known.since = before.empty() ? clock_->wallNow() : known.since;
+    state = known;
+  }
+  if (before.empty() != cause.empty()) {
+    report(state);
+  }
+}
+
+std::vector<SecretProblem> SecretWatch::problems() const {
+  std::vector<SecretProblem> found;
+  const MutexLock lock(mutex_);
+  for (const Entry& entry : entries_) {
+    if (!entry.state.cause.empty()) {
+      found.push_back(entry.state);
+    }
+  }
+  return found;
+}
+
+void SecretWatch::write(protocol::Exposition& out) const {
+  out.family("ackbox_secrets_usable", protocol::Exposition::Type::gauge,
+             "1 if the secrets of a peer or an application can be read and used.");
+  const MutexLock lock(mutex_);
+  for (const Entry& entry : entries_) {
+    out.sample(std::uint64_t{entry.state.cause.empty() ? 1U : 0U},
+               {{"use", entry.state.use}, {"name", entry.state.name}});
+  }
+}
+
+void SecretWatch::report(const SecretProblem& state) const {
+  const std::array<LogField, 3> fields = {LogField{"use", state.use}, {"name", state.name}, {"cause", state.cause}};
+  if (state.cause.empty()) {
+    serve::report(log_, *clock_, LogLevel::info, "secrets-back", "secrets can be used again",
+                  std::span(fields).first(2));
+    return;
+  }
+  const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(grace_).count();
+  serve::report(log_, *clock_, LogLevel::warning, "secrets-unusable",
+                "secrets cannot be used; where they cannot be read, the earlier ones stay valid for " +
+                    std::to_string(minutes) + " minutes at most: correct the cause",
+                fields);
+}
+
+}  // namespace ackbox::serve

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/log.hpp"
+#include "ackbox/secret.hpp"
+#include "base/mutex.hpp"
+#include "protocol/exposition.hpp"
+#include "serve/config/config.hpp"
+
+namespace ackbox::serve {
+
+/// Secrets that cannot be used.
+struct SecretProblem {
+  /// The list of the configuration: `peers`, `inbox.peers` or `inbox.deliver`.
+  std::string use;
+  /// The peer's name, the first of its agents, or the application's URL.
+  std::string name;
+  std::string cause;
+  WallTime since;
+};
+
+/// Checks every ten seconds whether all secrets of a configuration can be read and used. Requests find out as well, but
+/// only when one comes: until then the loss of a file would show nowhere. What becomes of the earlier secrets is
+/// decided where they are used (`SecretSource`).
+///
+/// Thread-safety: all members may be called from any thread.
+class SecretWatch : public std::enable_shared_from_this<SecretWatch> {
+public:
+  SecretWatch(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock, const Config& config);
+
+  void start();
+  void stop();
+
+  /// In the order of the configuration, as of the last look at each.
+  [[nodiscard]] std::vector<SecretProblem> problems() const ACKBOX_EXCLUDES(mutex_);
+  /// The gauge `ackbox_secrets_usable`.
+  void write(protocol::Exposition& out) const ACKBOX_EXCLUDES(mutex_);
+
+private:
+  struct Entry {
+    SecretSource source;
+    SecretProblem state;
+  };
+
+  void add(std::string_view use, const std::string& name, const SecretSource& source);
+  void arm();
+  /// Looks at the next part of the entries, so that thousands of files do not delay requests.
+  void look();
+  void lookAt(std::size_t index) ACKBOX_EXCLUDES(mutex_);
+  void report(const SecretProblem& state) const;
+
+  const boost::asio::any_io_executor executor_;
+  const std::shared_ptr<Clock> clock_;
+  const LogSink log_;
+  const std::chrono::milliseconds grace_;
+  const std::unique_ptr<Alarm> alarm_;
+  // The entry that was looked at last.
+  std::size_t next_ = 0;
+  bool isStopped_ = false;
+  mutable Mutex mutex_;
+  std::vector<Entry> entries_ ACKBOX_GUARDED_BY(mutex_);
+};
+
+}  // namespace ackbox::serve
