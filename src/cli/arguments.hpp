@@ -33,6 +33,7 @@ struct Arguments {
   std::optional<std::string> peer;
   std::optional<std::string> session;
   std::optional<std::string> reason;
+  std::optional<std::string> error;
   std::chrono::milliseconds olderThan{0};
   std::uint64_t limit = 100;
   std::int64_t after = 0;

@@ -46,19 +46,9 @@ int changeEach(Console& console, const Arguments& arguments, const char* done, c
   return allDone ? kDone : kNothing;
 }
 
-DeadLetterFilter filterOf(const Arguments& arguments) {
-  DeadLetterFilter filter;
-  filter.peer = arguments.peer;
-  filter.session = arguments.session;
-  filter.type = arguments.typeWanted;
-  filter.reason = arguments.reason;
-  filter.olderThan = arguments.olderThan;
-  return filter;
-}
-
 bool hasFilter(const Arguments& arguments) {
   return arguments.all || arguments.peer || arguments.session || arguments.typeWanted || arguments.reason ||
-         arguments.olderThan.count() > 0;
+         arguments.error || arguments.olderThan.count() > 0;
 }
 
 /// Whether there are either ids or a filter; a dry run needs a filter.
@@ -72,7 +62,7 @@ int usage(Console& console, const Arguments& arguments) {
   }
   return console.fail(kUsage, arguments.ids.empty()
                                   ? "name messages by their ids, or choose dead letters with --peer, --session, "
-                                    "--type, --reason, --older-than or --all"
+                                    "--type, --reason, --error, --older-than or --all"
                                   : "either ids or a filter, not both");
 }
 
@@ -101,7 +91,7 @@ std::uint64_t countOf(const OutboxReader& reader, const DeadLetterFilter& filter
 
 int dryRun(Console& console, const Arguments& arguments, const char* done) {
   const OutboxReader reader = openToRead(console.world(), arguments);
-  const std::uint64_t count = countOf(reader, filterOf(arguments));
+  const std::uint64_t count = countOf(reader, deadLetterFilterOf(arguments));
   if (count == 0 && !console.json()) {
     remarkUnknownNames(console, reader, arguments);
   }
@@ -127,7 +117,7 @@ int retry(Console& console, const Arguments& arguments) {
                       [](OutboxOperator& outbox, const std::string& id) { return outbox.retry(id); });
   }
   OutboxOperator outbox = openToChange(console.world(), arguments);
-  return report(console, arguments, "pending again", outbox.retryFailed(filterOf(arguments)));
+  return report(console, arguments, "pending again", outbox.retryFailed(deadLetterFilterOf(arguments)));
 }
 
 int discard(Console& console, const Arguments& arguments) {
@@ -141,7 +131,7 @@ int discard(Console& console, const Arguments& arguments) {
     return changeEach(console, arguments, "discarded",
                       [](OutboxOperator& outbox, const std::string& id) { return outbox.discard(id); });
   }
-  const DeadLetterFilter filter = filterOf(arguments);
+  const DeadLetterFilter filter = deadLetterFilterOf(arguments);
   if (!arguments.yes) {
     const std::uint64_t count = countOf(openToRead(console.world(), arguments), filter);
     return console.fail(

@@ -149,11 +149,15 @@ public:
         ->type_name("STATE")
         ->check(CLI::IsMember({"waiting", "unattended", "behind", "running", "backoff"}));
   }
+  void addCause(CLI::App& command) {
+    command.add_option("--reason", arguments_.reason, "Dead letters with exactly this reason")->type_name("TEXT");
+    command.add_option("--error", arguments_.error, "Dead letters whose last error contains this")->type_name("TEXT");
+  }
   void addDeadLetters(CLI::App& command) {
     addIds(command, false);
     addPeerAndSession(command, "Dead letters");
     addType(command, "Dead letters");
-    command.add_option("--reason", arguments_.reason, "Dead letters with exactly this reason")->type_name("TEXT");
+    addCause(command);
     addDuration(command, "--older-than", arguments_.olderThan, "Dead letters that failed at least so long ago");
     command.add_flag("--all", arguments_.all, "All dead letters");
     command.add_flag("--dry-run", arguments_.dryRun, "Only say how many the filter chooses");
@@ -183,6 +187,7 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   grammar.addState(list);
   grammar.addPeerAndSession(list, "Messages");
   grammar.addType(list, "Messages");
+  grammar.addCause(list);
   grammar.addPage(list);
   grammar.addId(grammar.command("show", "Show a message with its data"));
   grammar.addId(grammar.command("explain", "Say why a message is not moving"));

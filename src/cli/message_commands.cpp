@@ -26,11 +26,30 @@ void sayAttempts(Console& console, const MessageInfo& message) {
   }
 }
 
+int listDeadLetters(Console& console, const Arguments& arguments, const OutboxReader& reader) {
+  const DeadLetterFilter filter = deadLetterFilterOf(arguments);
+  const bool isAny =
+      printPages(console, arguments, "no dead letter matches", [&](std::size_t limit, std::int64_t after) {
+        DeadLetterPage page = reader.deadLetters(filter, limit, after);
+        return std::pair(std::move(page.messages), page.next);
+      });
+  if (!isAny && !console.json()) {
+    remarkUnknownNames(console, reader, arguments);
+  }
+  return isAny ? kDone : kNothing;
+}
+
 }  // namespace
 
 int list(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
   const MessageFilter filter = messageFilterOf(arguments);
+  if (arguments.reason || arguments.error) {
+    if (filter.state.value_or(MessageState::failed) != MessageState::failed) {
+      return console.fail(kUsage, "only dead letters have a reason: --reason and --error go with --state failed");
+    }
+    return listDeadLetters(console, arguments, reader);
+  }
   const bool isAny = printPages(console, arguments, "no message matches", [&](std::size_t limit, std::int64_t after) {
     MessagePage page = reader.messages(filter, limit, after);
     return std::pair(std::move(page.messages), page.next);

@@ -75,6 +75,17 @@ MessageFilter messageFilterOf(const Arguments& arguments) {
   return filter;
 }
 
+DeadLetterFilter deadLetterFilterOf(const Arguments& arguments) {
+  DeadLetterFilter filter;
+  filter.peer = arguments.peer;
+  filter.session = arguments.session;
+  filter.type = arguments.typeWanted;
+  filter.reason = arguments.reason;
+  filter.error = arguments.error;
+  filter.olderThan = arguments.olderThan;
+  return filter;
+}
+
 void remarkUnknownNames(Console& console, const OutboxReader& reader, const Arguments& arguments) {
   if (!arguments.peer) {
     return;

@@ -27,6 +27,9 @@ inline constexpr std::size_t kPage = 1'000;
 /// The filter that `--peer`, `--session`, `--type` and `--state` describe.
 [[nodiscard]] MessageFilter messageFilterOf(const Arguments& arguments);
 
+/// The filter that `--peer`, `--session`, `--type`, `--reason`, `--error` and `--older-than` describe.
+[[nodiscard]] DeadLetterFilter deadLetterFilterOf(const Arguments& arguments);
+
 /// Prints a remark if the file does not know `--peer`, or if that peer never had a message in `--session`. For commands
 /// that found nothing: the name may be misspelt.
 void remarkUnknownNames(Console& console, const OutboxReader& reader, const Arguments& arguments);

@@ -25,7 +25,9 @@ std::shared_ptr<Clock> clockOf(const OutboxOptions& options) {
 Service::Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
                  std::filesystem::path file, const Places& places, std::shared_ptr<EventStreams> events,
                  OwnFigures ownFigures)
-    : events_(std::move(events)),
+    : agent_(options.agent),
+      file_(file.string()),
+      events_(std::move(events)),
       audit_(options.log, clockOf(options)),
       workers_(kWorkerThreads, places.work),
       waits_(std::make_shared<MessageWaits>(executor, clockOf(options), places.waits)),

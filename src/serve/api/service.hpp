@@ -69,6 +69,8 @@ public:
   /// the disk.
   [[nodiscard]] std::vector<records::Symptom> troubles();
 
+  [[nodiscard]] const std::string& agent() const noexcept { return agent_; }
+  [[nodiscard]] const std::string& file() const noexcept { return file_; }
   [[nodiscard]] OutboxManager& manager() noexcept { return manager_; }
   [[nodiscard]] OutboxOperator& changes() noexcept { return changes_; }
   [[nodiscard]] const OutboxReader& reader() const noexcept { return reader_; }
@@ -82,6 +84,8 @@ public:
   [[nodiscard]] const Audit& audit() const noexcept { return audit_; }
 
 private:
+  const std::string agent_;
+  const std::string file_;
   std::atomic<bool> draining_ = false;
   std::atomic<bool> ended_ = false;
   std::shared_ptr<FrameStreams> frameStreams_;

@@ -27,7 +27,8 @@ Html head(const View& view, std::string_view title) {
   Html html;
   html.raw("<!doctype html>\n<html lang=\"en\" class=\"no-script\" data-root=\"").text(view.root).raw("\">\n<head>\n");
   html.raw("<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-  html.raw("<meta name=\"color-scheme\" content=\"light dark\">\n<title>").text(title).raw(" · ackbox</title>\n");
+  html.raw("<meta name=\"color-scheme\" content=\"light dark\">\n<title>").text(title);
+  html.raw(view.agent.empty() ? Markup("") : Markup(" · ")).text(view.agent).raw(" · ackbox</title>\n");
   html.raw("<link rel=\"icon\" href=\"").text(asset(icon())).raw("\">\n<link rel=\"stylesheet\" href=\"");
   html.text(asset(styleSheet())).raw("\">\n<script type=\"module\" src=\"").text(asset(script())).raw("\"></script>\n");
   return html.raw("</head>\n");
@@ -63,7 +64,11 @@ std::string document(const View& view, std::string_view title, std::string_view 
           "<body>\n<a class=\"skip\" href=\"#main\">Skip to content</a>\n<header class=\"bar\"><a class=\"brand\" "
           "href=\"")
       .text(view.root)
-      .raw("\">ackbox</a>")
+      .raw("\">ackbox</a><span class=\"agent\" title=\"file: ")
+      .text(view.file)
+      .raw("\">")
+      .add(breakable(view.agent))
+      .raw("</span>")
       .add(navigation(view, current));
   html.raw("<span class=\"live\" id=\"live\"></span>");
   if (view.hasLogin) {

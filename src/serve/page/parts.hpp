@@ -18,6 +18,9 @@ struct View {
   std::string_view root = "./";
   WallTime now = {};
   Roles roles = {};
+  /// The agent, and its file; empty where nobody is logged in.
+  std::string agent = {};
+  std::string file = {};
   /// Whether the caller can log out.
   bool hasLogin = false;
 

@@ -35,9 +35,12 @@ struct Asked {
   std::string_view current;
 };
 
-Asked asked(const Request& request, std::string_view title, std::string_view current, std::string_view root = "./") {
+Asked asked(const Service& service, const Request& request, std::string_view title, std::string_view current,
+            std::string_view root = "./") {
   View view;
   view.root = root;
+  view.agent = service.agent();
+  view.file = service.file();
   view.roles = request.caller.roles;
   view.hasLogin = request.logins != nullptr;
   return {view, title, current};
@@ -82,7 +85,7 @@ Reception receptionOf(UnattendedFrames&& unattended, const FrameWaits& waits) {
 
 void showOverview(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
-  show(service, asked(request, "Overview", ""), std::move(respond),
+  show(service, asked(service, request, "Overview", ""), std::move(respond),
        [&service, waits = service.frameWaits()](const View& view) {
          const std::size_t blocked = service.reader().blockedSessions(kBlockedCounted).size();
          return std::optional(overviewView(view, {service.manager().getStats(),
@@ -95,19 +98,20 @@ void showOverview(Service& service, Request&& request, Respond&& respond) {
 
 void showPeers(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
-  show(service, asked(request, "Peers", "peers"), std::move(respond),
+  show(service, asked(service, request, "Peers", "peers"), std::move(respond),
        [&service](const View& view) { return std::optional(peersView(view, records::readPeers(service.reader()))); });
 }
 
 void showDeadLetters(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
-  show(service, asked(request, "Dead letters", "dead-letters"), std::move(respond), [&service](const View& view) {
-    const std::vector<MessageInfo> newest = service.reader().newestDeadLetters(kDeadLettersLooked);
-    // If all dead letters were read, their count is exact: the file's count may be from another moment.
-    const std::uint64_t failed =
-        newest.size() < kDeadLettersLooked ? newest.size() : service.manager().getStats().failed;
-    return std::optional(deadLettersView(view, {groupsOf(newest), newest.size(), failed}));
-  });
+  show(service, asked(service, request, "Dead letters", "dead-letters"), std::move(respond),
+       [&service](const View& view) {
+         const std::vector<MessageInfo> newest = service.reader().newestDeadLetters(kDeadLettersLooked);
+         // If all dead letters were read, their count is exact: the file's count may be from another moment.
+         const std::uint64_t failed =
+             newest.size() < kDeadLettersLooked ? newest.size() : service.manager().getStats().failed;
+         return std::optional(deadLettersView(view, {groupsOf(newest), newest.size(), failed}));
+       });
 }
 
 void showMessages(Service& service, Request&& request, Respond&& respond) {
@@ -124,7 +128,7 @@ void showMessages(Service& service, Request&& request, Respond&& respond) {
   list.peer = filter.peer.value_or("");
   list.session = filter.session.value_or("");
   list.isFirst = after == 0;
-  show(service, asked(request, "Messages", "messages"), std::move(respond),
+  show(service, asked(service, request, "Messages", "messages"), std::move(respond),
        [&service, filter = std::move(filter), list = std::move(list), after](const View& view) mutable {
          list.page = service.reader().messages(filter, kRowsShown, after);
          list.isShort = list.page.next != 0 && list.page.messages.size() < kRowsShown;
@@ -137,7 +141,7 @@ void showMessages(Service& service, Request&& request, Respond&& respond) {
 
 void showMessage(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
-  show(service, asked(request, "Message", "messages", "../"), std::move(respond),
+  show(service, asked(service, request, "Message", "messages", "../"), std::move(respond),
        [&service, id = std::move(request.path.front())](const View& view) -> std::optional<Html> {
          const std::optional<Explanation> found = service.reader().explain(id);
          return found ? std::optional(messageView(view, *found, service.reader().frame(id))) : std::nullopt;
@@ -150,7 +154,7 @@ void showSessions(Service& service, Request&& request, Respond&& respond) {
   filter.peer = chosen(request.query, "peer");
   const std::int64_t after = takeAfter(request.query);
   request.query.finish();
-  show(service, asked(request, "Sessions", "sessions"), std::move(respond),
+  show(service, asked(service, request, "Sessions", "sessions"), std::move(respond),
        [&service, filter = std::move(filter), after](const View& view) {
          const std::vector<BlockedSession> blocked = service.reader().blockedSessions(kRowsShown);
          return std::optional(sessionsView(view, {service.reader().sessions(filter, kRowsShown, after), blocked,
@@ -161,7 +165,7 @@ void showSessions(Service& service, Request&& request, Respond&& respond) {
 void showInbox(Service& service, Request&& request, Respond&& respond) {
   const std::int64_t after = takeAfter(request.query);
   request.query.finish();
-  show(service, asked(request, "Inbox", "inbox"), std::move(respond),
+  show(service, asked(service, request, "Inbox", "inbox"), std::move(respond),
        [&service, after, waits = service.frameWaits()](const View& view) {
          return std::optional(inboxView(
              view, {service.reader().inbox({}, kRowsShown, after), waits, service.reader().inboundSenders(kSideRows),
@@ -171,7 +175,7 @@ void showInbox(Service& service, Request&& request, Respond&& respond) {
 
 void showDoctor(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
-  show(service, asked(request, "Doctor", "doctor"), std::move(respond), [&service](const View& view) {
+  show(service, asked(service, request, "Doctor", "doctor"), std::move(respond), [&service](const View& view) {
     return std::optional(doctorView(
         view, {{service.reader().fileInfo(), service.manager().getStats(), service.reader().peers(), view.now},
                service.reader().processIds(),
@@ -281,7 +285,7 @@ Response noticeOf(const Asked& made, Response problem) {
 /// `Run`, with its problems shown as documents.
 template <void (*Run)(Service&, Request&&, Respond&&)>
 void runView(Service& service, Request&& request, Respond&& respond) {
-  const Respond inHtml = [made = asked(request, "Not shown", "none", request.path.empty() ? "./" : "../"),
+  const Respond inHtml = [made = asked(service, request, "Not shown", "none", request.path.empty() ? "./" : "../"),
                           respond = std::move(respond)](Response response) {
     respond(response.contentType == kHtml ? std::move(response) : noticeOf(made, std::move(response)));
   };

@@ -96,6 +96,11 @@ TEST_CASE("what operators change") {
   stage.play({"retry", "@", "dead-1", "nobody"});
   stage.play({"mark-failed", "@", "dead-1", "pending-1", "deferred", "--reason", "by-hand"});
   stage.play({"list", "@", "--state", "failed"});
+  stage.play({"list", "@", "--reason", "by-hand"});
+  stage.play({"list", "@", "--error", "lamps", "--json"});
+  stage.play({"list", "@", "--error", "lamps", "--state", "pending"});
+  stage.play({"list", "@", "--state", "failed", "--error", "another"});
+  stage.play({"retry", "@", "--error", "lamps", "--dry-run"});
   stage.play({"retry", "@", "dead-1", "--dry-run"});
   stage.play({"retry", "@", "--reason", "by-hand", "--dry-run"});
   stage.play({"retry", "@", "--type", "none", "--dry-run"});

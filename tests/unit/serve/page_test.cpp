@@ -137,6 +137,16 @@ TEST_CASE("A text of an attacker is a text in every field of every view") {
   }
 }
 
+TEST_CASE("Each view names the agent in its title and head, and a visitor that is not logged in sees no name") {
+  page::View view;
+  view.agent = "urn:agent:<alice>";
+  view.file = "/var/lib/a\"b.db";
+  const std::string document = page::document(view, "Peers", "peers", page::Html());
+  CHECK(document.find("<title>Peers · urn:agent:&lt;alice&gt; · ackbox</title>") != std::string::npos);
+  CHECK(document.find("title=\"file: /var/lib/a&quot;b.db\"") != std::string::npos);
+  CHECK(page::bareDocument({}, "Log in", page::Html()).find("<title>Log in · ackbox</title>") != std::string::npos);
+}
+
 TEST_CASE("Actions are shown to those that may take them, and line breaks of a payload stay") {
   page::View view = operatorView();
   records::PeerFigures peer;

@@ -36,6 +36,8 @@ _ackbox() {
     'list --peer') return ;;
     'list --session') return ;;
     'list --type') return ;;
+    'list --reason') return ;;
+    'list --error') return ;;
     'list --limit') return ;;
     'list --after') return ;;
     'show --prefix') return ;;
@@ -81,6 +83,7 @@ _ackbox() {
     'retry --session') return ;;
     'retry --type') return ;;
     'retry --reason') return ;;
+    'retry --error') return ;;
     'retry --older-than') return ;;
     'discard --prefix') return ;;
     'discard --busy-timeout') return ;;
@@ -89,6 +92,7 @@ _ackbox() {
     'discard --session') return ;;
     'discard --type') return ;;
     'discard --reason') return ;;
+    'discard --error') return ;;
     'discard --older-than') return ;;
     'inbox-retry --prefix') return ;;
     'inbox-retry --busy-timeout') return ;;
@@ -164,7 +168,7 @@ _ackbox() {
       peers) words='-h --help --json --prefix --busy-timeout' ;;
       sessions) words='-h --help --json --prefix --busy-timeout --peer --all --limit --after' ;;
       blocked) words='-h --help --json --prefix --busy-timeout --limit' ;;
-      list) words='-h --help --json --prefix --busy-timeout --state --peer --session --type --limit --after' ;;
+      list) words='-h --help --json --prefix --busy-timeout --state --peer --session --type --reason --error --limit --after' ;;
       show) words='-h --help --json --prefix --busy-timeout' ;;
       explain) words='-h --help --json --prefix --busy-timeout' ;;
       verify) words='-h --help --json --prefix --busy-timeout' ;;
@@ -174,8 +178,8 @@ _ackbox() {
       inbox-explain) words='-h --help --json --prefix --busy-timeout --source' ;;
       export) words='-h --help --json --prefix --busy-timeout --state --peer --session --type' ;;
       enqueue) words='-h --help --json --prefix --busy-timeout --log --input --peer --session --type --max-pending' ;;
-      retry) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --older-than --all --dry-run' ;;
-      discard) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --older-than --all --dry-run --yes' ;;
+      retry) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --error --older-than --all --dry-run' ;;
+      discard) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --error --older-than --all --dry-run --yes' ;;
       inbox-retry) words='-h --help --json --prefix --busy-timeout --log --source --session --state --all' ;;
       inbox-discard) words='-h --help --json --prefix --busy-timeout --log --source --session --state --all --reason --yes' ;;
       mark-failed) words='-h --help --json --prefix --busy-timeout --log --reason' ;;

@@ -65,6 +65,8 @@ complete -c ackbox -n '__fish_seen_subcommand_from list' -l state -d 'Only those
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l peer -d 'Messages of this peer' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l session -d 'Messages of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l type -d 'Messages of this type' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l reason -d 'Dead letters with exactly this reason' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l error -d 'Dead letters whose last error contains this' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l limit -d 'At most this many; 0: all (default 100)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l after -d 'Continue after this row' -x
 complete -c ackbox -n __fish_use_subcommand -a show -d 'Show a message with its data'
@@ -150,6 +152,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from retry' -l peer -d 'Dead lette
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l session -d 'Dead letters of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l type -d 'Dead letters of this type' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l reason -d 'Dead letters with exactly this reason' -x
+complete -c ackbox -n '__fish_seen_subcommand_from retry' -l error -d 'Dead letters whose last error contains this' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l older-than -d 'Dead letters that failed at least so long ago' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l all -d 'All dead letters'
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l dry-run -d 'Only say how many the filter chooses'
@@ -164,6 +167,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from discard' -l peer -d 'Dead let
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l session -d 'Dead letters of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l type -d 'Dead letters of this type' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l reason -d 'Dead letters with exactly this reason' -x
+complete -c ackbox -n '__fish_seen_subcommand_from discard' -l error -d 'Dead letters whose last error contains this' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l older-than -d 'Dead letters that failed at least so long ago' -x
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l all -d 'All dead letters'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l dry-run -d 'Only say how many the filter chooses'

@@ -131,6 +131,8 @@ _ackbox() {
         '--peer[Messages of this peer]:NAME:' \
         '--session[Messages of this session]:NAME:' \
         '--type[Messages of this type]:TYPE:' \
+        '--reason[Dead letters with exactly this reason]:TEXT:' \
+        '--error[Dead letters whose last error contains this]:TEXT:' \
         '--limit[At most this many; 0\: all (default 100)]:COUNT:' \
         '--after[Continue after this row]:ROW:' ;;
     show)
@@ -242,6 +244,7 @@ _ackbox() {
         '--session[Dead letters of this session]:NAME:' \
         '--type[Dead letters of this type]:TYPE:' \
         '--reason[Dead letters with exactly this reason]:TEXT:' \
+        '--error[Dead letters whose last error contains this]:TEXT:' \
         '--older-than[Dead letters that failed at least so long ago]:DURATION:' \
         '--all[All dead letters]' \
         '--dry-run[Only say how many the filter chooses]' ;;
@@ -259,6 +262,7 @@ _ackbox() {
         '--session[Dead letters of this session]:NAME:' \
         '--type[Dead letters of this type]:TYPE:' \
         '--reason[Dead letters with exactly this reason]:TEXT:' \
+        '--error[Dead letters whose last error contains this]:TEXT:' \
         '--older-than[Dead letters that failed at least so long ago]:DURATION:' \
         '--all[All dead letters]' \
         '--dry-run[Only say how many the filter chooses]' \
