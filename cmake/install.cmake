@@ -15,6 +15,7 @@ if(TARGET ackbox_shared)
 endif()
 install(EXPORT ackboxTargets NAMESPACE ackbox:: DESTINATION ${ackbox_package_dir} COMPONENT development)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libackbox-dev COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libackbox-dev COMPONENT development)
 
 # From the file's folder up to the prefix, so that an installation can be moved.
 file(RELATIVE_PATH ACKBOX_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)

@@ -1,5 +1,10 @@
 #pragma once
 
+// Nearly every header includes this one, so that it is the first to find out.
+#if __cplusplus < 202002L
+#error "ackbox needs C++20: compile with -std=c++20, or set CMAKE_CXX_STANDARD to 20"
+#endif
+
 #include <chrono>
 #include <functional>
 #include <memory>
