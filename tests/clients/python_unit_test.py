@@ -74,7 +74,7 @@ class MarksTest(unittest.TestCase):
         self.assertTrue(ackbox.apply(self.db, lone_event("a"), self.effect).is_new)
         self.assertTrue(ackbox.apply(self.db, lone_event("b"), self.effect).is_new)
         self.assertEqual(ackbox.apply(self.db, lone_event("a"), self.effect), (False, {"done": "a"}))
-        self.assertEqual(ackbox.forget_ids(self.db, older_than=3600), 0)
+        self.assertEqual(ackbox.forget_ids(self.db, older_than=datetime.timedelta(hours=1)), 0)
         self.assertEqual(ackbox.forget_ids(self.db, older_than=-3600), 2)
 
     def test_what_the_effect_raises_undoes_effect_and_mark(self):
@@ -164,7 +164,7 @@ class WebhookTest(unittest.TestCase):
         }
         for name, (headers, body, now) in cases.items():
             with self.subTest(name), self.assertRaises(ackbox.SignatureInvalid):
-                ackbox.verify_webhook("whsec_" + KEY, headers, body, now=now)
+                ackbox.verify_webhook("whsec_" + KEY, headers, body, datetime.timedelta(minutes=5), now)
         for value in ("ä", "\udc80", "\ud800"):
             for name in good:
                 with self.subTest(name + ascii(value)), self.assertRaises(ackbox.SignatureInvalid):
@@ -250,6 +250,37 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(len(set(keys)), 3)
         self.assertEqual({json.loads(request[3])["session"] for request in server.requests}, {""})
         self.assertEqual(keys[2], "order-7")
+
+    def test_an_instant_is_a_datetime_with_a_zone_or_what_the_daemon_reads(self):
+        later = datetime.datetime(2026, 1, 31, 23, 59, 59, 999_999, datetime.timezone(datetime.timedelta(hours=-5)))
+        server, client = self.serve(STORED, STORED, (200, {}, b'{"results":[]}'))
+        client.enqueue("bob", "t", not_before=later - datetime.timedelta(days=31), expires_at=later)
+        client.enqueue("bob", "t", not_before="2026-01-01T00:00:00+02:00", expires_at_ms=1_800_000_000_000)
+        client.enqueue_many([{"peer": "bob", "type": "t", "not_before": None, "expires_at": later}])
+        sent = [json.loads(request[3]) for request in server.requests]
+        self.assertEqual((sent[0]["not_before"], sent[0]["expires_at"]),
+                         ("2026-01-01T04:59:59.999Z", "2026-02-01T04:59:59.999Z"))
+        self.assertEqual((sent[1]["not_before"], sent[1]["expires_at_ms"]), ("2026-01-01T00:00:00+02:00", 1_800_000_000_000))
+        self.assertEqual(sent[2][0]["expires_at"], "2026-02-01T04:59:59.999Z")
+        self.assertNotIn("not_before", sent[2][0])
+        for name in ("not_before", "expires_at"):
+            with self.assertRaisesRegex(ValueError, name + " is .*, which has no zone: give it one"):
+                client.enqueue("bob", "t", **{name: later.replace(tzinfo=None)})
+        self.assertEqual(len(server.requests), 3)
+
+    def test_a_duration_is_a_number_of_seconds_or_a_timedelta(self):
+        short = datetime.timedelta(milliseconds=1)
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        server, client = self.serve((200, {}, b'{"message_id":"m1","state":"pending"}'), (200, {}, line),
+                                    (200, {}, b'{"results":[{"receipt":"r1","status":"settled"}]}'),
+                                    problem(503, "Busy"), retry_for=short, timeout=datetime.timedelta(seconds=20))
+        self.assertEqual(client.message("m1", wait=short)["state"], "pending")
+        frames = client.receive()
+        self.assertTrue(next(frames).retry("later", after=datetime.timedelta(minutes=2)))
+        frames.close()
+        self.assertEqual(json.loads(server.requests[2][3])["settlements"][0]["after"], "120000ms")
+        with self.assertRaises(ackbox.Unavailable):
+            client.stats()
 
     def test_each_refusal_has_its_type_and_the_text_of_the_problem(self):
         types = {401: ackbox.Unauthenticated, 403: ackbox.Forbidden, 404: ackbox.NotFound, 409: ackbox.Conflict,

@@ -196,6 +196,20 @@ test('an enqueue is tried again with the same key after a lost answer', () =>
     assert.equal(requests[0].headers.authorization, `Bearer ${'t'.repeat(24)}`);
   }));
 
+test('an instant is a date or milliseconds, and an invalid date is refused', () =>
+  withScript([stored(), [200, {}, '{"results":[]}']], {}, async (client, requests) => {
+    const expiresAt = new Date('2026-02-01T04:59:59.999Z');
+    await client.enqueue('bob', 't', null, { notBefore: 5, expiresAt });
+    await client.enqueueMany([{ peer: 'bob', type: 't', notBefore: expiresAt }]);
+    const [one, [many]] = requests.map((request) => JSON.parse(request.body));
+    assert.deepEqual([one.not_before_ms, one.expires_at_ms, many.not_before_ms], [5, 1_769_921_999_999, 1_769_921_999_999]);
+    for (const name of ['notBefore', 'expiresAt']) {
+      await assert.rejects(client.enqueue('bob', 't', null, { [name]: new Date('soon') }), (error) =>
+        error instanceof TypeError && error.message.startsWith(`${name} is an invalid Date: `));
+    }
+    assert.equal(requests.length, 2);
+  }));
+
 test('each refusal has its type and the text of the problem', async () => {
   const types = {
     400: 'ProblemError', 401: 'Unauthenticated', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 413: 'TooLarge', 422: 'Invalid',

@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, Iterator, Optional, Type
 from .connection import BROKEN, Connections
 from .errors import ProblemError, Unreachable, is_passing, problem_error, wished_pause
 from .event import Event
+from .times import Seconds, seconds
 from .values import from_json, printable, result_to_json
 
 _LOG = logging.getLogger("ackbox")
@@ -116,12 +117,12 @@ class Frame(Event):
         refused by TypeError or ValueError, and the frame is still held; `apply` refuses it before the effect."""
         return self._end("ack", result=None if result is None else result_to_json(result))
 
-    def retry(self, reason: str = "", after: Optional[float] = None) -> bool:
-        """Not now: it comes again after so many seconds, or after the daemon's backoff. A run is charged."""
+    def retry(self, reason: str = "", after: Optional[Seconds] = None) -> bool:
+        """Not now: it comes again after that time, or after the daemon's backoff. A run is charged."""
         return self._end(
             "retry",
             reason=json.dumps(printable(reason)) if reason else None,
-            after=None if after is None else '"%dms"' % round(after * 1000),
+            after=None if after is None else '"%dms"' % round(seconds(after) * 1000),
         )
 
     def reject(self, reason: str) -> bool:

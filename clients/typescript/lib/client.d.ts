@@ -16,9 +16,9 @@ export interface EnqueueOptions {
     /** Default: one is made, so that what is tried again is stored once. A caller that calls again, as after a crash, must
      * bring its own. */
     idempotencyKey?: string;
-    /** Instants, in milliseconds since 1970. */
-    notBefore?: number;
-    expiresAt?: number;
+    /** Instants, as `Date` or in whole milliseconds since 1970. */
+    notBefore?: Date | number;
+    expiresAt?: Date | number;
     /** 0 to 9. */
     priority?: number;
     supersedeKey?: string;

@@ -18,13 +18,23 @@ const names = {
     traceparent: 'traceparent',
     messageId: 'message_id',
 };
+/** Milliseconds since 1970, of a date. Throws `TypeError` for one that is invalid. */
+function sentValue(name, value) {
+    if (!(value instanceof Date)) {
+        return value;
+    }
+    if (Number.isNaN(value.getTime())) {
+        throw new TypeError(`${name} is an invalid Date: give one that has a time, or milliseconds since 1970`);
+    }
+    return value.getTime();
+}
 function sent(message) {
     // Without the name of a session, the daemon takes one: the session "default".
     const raw = { peer: message.peer, session: '', type: message.type, data: message.data ?? null };
     for (const [name, wireName] of Object.entries(names)) {
         const value = message[name];
         if (value !== undefined) {
-            raw[wireName] = value;
+            raw[wireName] = sentValue(name, value);
         }
     }
     if (message.messageId === undefined) {
