@@ -104,6 +104,16 @@ class PullTest(DaemonTest):
         self.assertEqual([one["state"] for one in shown], ["acked", "acked", "failed", "acked"])
         self.assertIn("no-such-item", shown[2]["last_error"] + shown[2]["reason"])
 
+    def test_many_frames_are_acknowledged_at_once_and_a_second_time_none_is(self):
+        sent = [self.alice.enqueue("bob", "t", n) for n in range(3)]
+        frames = self.bob.receive(types="t")
+        held = [next(frames) for _ in sent]
+        results = [{"got": frame.data} for frame in held]
+        self.assertEqual(self.bob.ack_many(held, results), [True] * 3)
+        self.assertEqual(self.bob.ack_many(held), [False] * 3)
+        self.assertEqual([self.alice.message(one.id, wait=60)["state"] for one in sent], ["acked"] * 3)
+        frames.close()
+
     def test_a_stream_that_is_left_gives_its_frame_back(self):
         self.alice.enqueue("bob", "t", 1)
         for frame in self.bob.receive():

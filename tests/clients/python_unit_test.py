@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 import unittest
+from unittest import mock
 
 import ackbox
 from ackbox.stream import Frame
@@ -370,6 +371,50 @@ class ClientTest(unittest.TestCase):
         server, client = self.serve((200, {}, line), None, None, None, None, (200, {}, line))
         frames = client.receive()
         self.assertFalse(next(frames).ack({"a": 1}))
+        next(frames)
+        self.assertEqual([request[0] for request in server.requests], ["GET", "POST", "POST", "POST", "POST", "GET"])
+        frames.close()
+
+    def test_many_frames_are_acknowledged_in_one_request_and_each_is_answered(self):
+        lines = "".join(json.dumps({"receipt": "r%d" % n, "run": 1, "event": lone_event("m%d" % n).raw}) + "\n" for n in range(3))
+        statuses = [{"receipt": "r%d" % n, "status": status} for n, status in enumerate(("settled", "gone", "settled"))]
+        server, client = self.serve((200, {}, lines.encode()), problem(503, "Busy"),
+                                    (200, {}, json.dumps({"results": statuses}).encode()))
+        frames = client.receive()
+        held = [next(frames) for _ in range(3)]
+        with self.assertRaisesRegex(ValueError, "3 frames and 1 results"):
+            client.ack_many(held, [None])
+        with self.assertRaises(TypeError):
+            client.ack_many(held, [{"a": 1}, None, b"bytes"])
+        self.assertEqual(client.ack_many([]), [])
+        self.assertEqual(len(server.requests), 1)
+        self.assertEqual(client.ack_many(held, [{"a": 1}, None, "text"]), [True, False, True])
+        frames.close()
+        self.assertEqual([request[1] for request in server.requests[1:]], ["/v1/inbox/settle"] * 2)
+        self.assertEqual(json.loads(server.requests[2][3]), {"settlements": [
+            {"receipt": "r0", "outcome": "ack", "result": {"a": 1}}, {"receipt": "r1", "outcome": "ack"},
+            {"receipt": "r2", "outcome": "ack", "result": "text"}]})
+
+    def test_more_frames_than_a_request_takes_are_acknowledged_in_several(self):
+        def results(count):
+            return 200, {}, json.dumps({"results": [{"status": "settled"}] * count}).encode()
+
+        for results_of, counts in ((["x" * 60_000] * 100, [70, 30]), ([None] * 1_025, [1_024, 1])):
+            held = [Frame(lone_event("m").raw, "r", 1, None) for _ in results_of]
+            server, client = self.serve(*map(results, counts))
+            self.assertEqual(client.ack_many(held, results_of), [True] * len(held))
+            self.assertEqual([len(json.loads(request[3])["settlements"]) for request in server.requests], counts)
+
+    def test_many_frames_whose_settlement_does_not_arrive_end_their_stream(self):
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        server, client = self.serve((200, {}, line), None, None, None, None, (200, {}, line))
+        frames = client.receive()
+        frame = next(frames)
+        lease = mock.Mock(held={"r2": None})
+        with self.assertRaises(KeyError), frame:
+            self.assertEqual(client.ack_many([frame, Frame(lone_event("m").raw, "r2", 1, None, lease)]), [False, False])
+            raise KeyError
+        self.assertEqual((lease.held, lease.end.call_count), ({}, 1))
         next(frames)
         self.assertEqual([request[0] for request in server.requests], ["GET", "POST", "POST", "POST", "POST", "GET"])
         frames.close()

@@ -306,6 +306,57 @@ test('a frame whose settlement does not arrive ends its stream', () =>
     assert.deepEqual(requests.map((request) => request.method), ['GET', 'POST', 'POST', 'POST', 'POST', 'GET']);
   }));
 
+test('many frames are acknowledged in one request, and each is answered', () => {
+  const lines = [0, 1, 2].map((n) => `${JSON.stringify({ receipt: `r${n}`, run: 1, event: loneEvent(`m${n}`).raw })}\n`).join('');
+  const results = ['settled', 'gone', 'settled'].map((status, n) => ({ receipt: `r${n}`, status }));
+  return withScript([[200, {}, lines], problem(503, 'Busy'), [200, {}, JSON.stringify({ results })]], {}, async (client, requests) => {
+    const received = client.receive();
+    const held = [];
+    for (let n = 0; n < 3; ++n) {
+      held.push((await received.next()).value);
+    }
+    await assert.rejects(client.ackMany(held, [1]), /3 frames and 1 results/);
+    await assert.rejects(client.ackMany(held, [1, 2, 3n]), TypeError);
+    assert.deepEqual(await client.ackMany([]), []);
+    assert.equal(requests.length, 1);
+    assert.deepEqual(await client.ackMany(held, [{ a: 1 }, undefined, 'text']), [true, false, true]);
+    await received.return();
+    assert.deepEqual(JSON.parse(requests[2].body), {
+      settlements: [{ receipt: 'r0', outcome: 'ack', result: { a: 1 } }, { receipt: 'r1', outcome: 'ack' },
+        { receipt: 'r2', outcome: 'ack', result: 'text' }] });
+  });
+});
+
+test('more frames than a request takes are acknowledged in several', async () => {
+  const results = (count) => [200, {}, JSON.stringify({ results: Array(count).fill({ status: 'settled' }) })];
+  for (const [of, counts] of [[Array(100).fill('x'.repeat(60_000)), [70, 30]], [Array(1_025).fill(undefined), [1_024, 1]]]) {
+    const ended = [];
+    const held = of.map(() => new ackbox.Frame(loneEvent('m').raw, 'r', 1, { ended: (isLost) => ended.push(isLost) }));
+    await withScript(counts.map(results), {}, async (client, requests) => {
+      assert.deepEqual(await client.ackMany(held, of), Array(of.length).fill(true));
+      assert.deepEqual(requests.map((request) => JSON.parse(request.body).settlements.length), counts);
+      assert.deepEqual(ended, Array(of.length).fill(false));
+    });
+  }
+});
+
+test('many frames whose settlement does not arrive end their stream', () =>
+  withScript([[200, {}, line], null, null, null, null, [200, {}, line]], {}, async (client, requests) => {
+    const received = client.receive();
+    const frame = (await received.next()).value;
+    const work = async () => {
+      const ended = [];
+      const other = new ackbox.Frame(loneEvent('m').raw, 'r2', 1, { ended: (isLost) => ended.push(isLost) });
+      assert.deepEqual(await client.ackMany([frame, other]), [false, false]);
+      assert.deepEqual(ended, [true]);
+      throw new RangeError('after');
+    };
+    await assert.rejects(frame.attempt(work), RangeError);
+    await received.next();
+    await received.return();
+    assert.deepEqual(requests.map((request) => request.method), ['GET', 'POST', 'POST', 'POST', 'POST', 'GET']);
+  }));
+
 test('a stream whose reads do not end with its signal is given up all the same, and another is opened', async (context) => {
   let streams = 0;
   context.mock.method(globalThis, 'fetch', async (url) => {

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Named
 
 from .connection import Answer, Connections
 from .errors import AckboxError, Unreachable, is_passing, problem_error, wished_pause
-from .stream import Frame, Receiver, pause_seconds
+from .stream import Frame, Receiver, ack_all, pause_seconds
 from .times import Seconds, instant_text, seconds
 from .values import DATA_DEPTH_MAX, from_json, to_json
 
@@ -155,6 +155,19 @@ class Client:
         if self._closed.is_set():
             receiver.stop()
         return receiver.frames()
+
+    def ack_many(self, frames: Iterable[Frame], results: Optional[Iterable[Any]] = None) -> List[bool]:
+        """Acknowledges frames of this client's `receive` in one request, or one for each 1,024 of them and 4 MiB of results.
+        `results` has the result of each, or None. Returns what `Frame.ack` returns, of each in order.
+
+        Raises TypeError or ValueError, and settles none, where JSON cannot hold a result, or where there are not as many
+        results as frames.
+        """
+        held = list(frames)
+        given = [None] * len(held) if results is None else list(results)
+        if len(given) != len(held):
+            raise ValueError("there are %d frames and %d results: give one for each frame" % (len(held), len(given)))
+        return ack_all(self._connections, held, given, self._closed)
 
     @staticmethod
     def _keyed(message: Mapping[str, Any]) -> Dict[str, Any]:

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { AckboxError, isPassing, problemError, Unreachable, wishedPause } from './errors.js';
 import { Daemon } from './http.js';
-import { frames } from './stream.js';
+import { ackAll, frames } from './stream.js';
 import { dataDepthMax, toJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 const waitMost = 30_000;
@@ -136,6 +136,19 @@ export class Client {
                 signal.removeEventListener('abort', end);
             }
         }
+    }
+    /**
+     * Acknowledges frames of this client's `receive` in one request, or one for each 1,024 of them and 4 MiB of results.
+     * `results` has the result of each, or undefined. Resolves to what `Frame.ack` does, of each in order. Throws `TypeError`,
+     * and settles none, where JSON cannot hold a result, or where there are not as many results as frames.
+     */
+    async ackMany(frames, results) {
+        const held = [...frames];
+        const given = results === undefined ? held.map(() => undefined) : [...results];
+        if (given.length !== held.length) {
+            throw new TypeError(`there are ${held.length} frames and ${given.length} results: give one for each frame`);
+        }
+        return ackAll(this.#daemon, held, given);
     }
     /** The answer of a request that may be repeated: it is, while that may help. `target` may be made for each try. */
     async #ask(method, target, body, timeout = this.#timeout) {
