@@ -40,7 +40,7 @@ std::string sqlText(const Error& error) {
     return sqlNames(option->field() + ": " + option->problem() +
                     (option->allowed().empty() ? "" : ", allowed: " + option->allowed()));
   }
-  const std::string cause = circumstancesOf(error);
+  std::string cause = circumstancesOf(error);
   if (isSnapshotPast(error)) {
     return cause +
            ": another connection has committed since this transaction began by reading: ROLLBACK, and begin it "

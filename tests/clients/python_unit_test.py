@@ -12,6 +12,8 @@ import hmac
 import http.server
 import json
 import math
+import os
+import re
 import sqlite3
 import sys
 import threading
@@ -131,6 +133,21 @@ class MarksTest(unittest.TestCase):
 
 
 KEY = base64.b64encode(b"k" * 32).decode()
+
+
+class ExtensionTest(unittest.TestCase):
+    def test_a_python_that_cannot_load_extensions_is_told_why_and_what_to_do(self):
+        with self.assertRaisesRegex(RuntimeError, re.escape(sys.executable) + ".*--enable-loadable-sqlite-extensions, as "
+                                    "pyenv builds it: use the system's Python, .* or enqueue by ackbox.Client"):
+            ackbox.load(object())
+
+    def test_an_extension_that_is_missing_is_named_with_the_remedy(self):
+        db = mock.Mock()
+        with mock.patch("ackbox.extension._places", lambda: iter(())), mock.patch.dict(os.environ):
+            os.environ.pop("ACKBOX_EXTENSION", None)
+            with self.assertRaisesRegex(RuntimeError, "ackbox.so is not found: install ackbox or its wheel for this platform"):
+                ackbox.load(db)
+        db.enable_load_extension.assert_not_called()
 
 
 class WebhookTest(unittest.TestCase):
