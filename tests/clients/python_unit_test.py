@@ -14,8 +14,11 @@ import json
 import math
 import os
 import re
+import shutil
 import sqlite3
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -148,6 +151,30 @@ class ExtensionTest(unittest.TestCase):
             with self.assertRaisesRegex(RuntimeError, "ackbox.so is not found: install ackbox or its wheel for this platform"):
                 ackbox.load(db)
         db.enable_load_extension.assert_not_called()
+
+
+class ProgramTest(unittest.TestCase):
+    def test_the_program_learns_how_it_was_called(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = os.path.join(folder, "ackbox")
+            shutil.copytree(os.path.dirname(ackbox.__file__), package)
+            program = os.path.join(package, "program", "bin", "ackbox")
+            os.makedirs(os.path.dirname(program))
+            # What pip makes of the entry point.
+            script = os.path.join(folder, "a bin", "ackbox")
+            os.makedirs(os.path.dirname(script))
+            for path, text in ((program, '#!/bin/sh\necho "$ACKBOX_CALLED_AS $*"\n'),
+                               (script, "#!%s\nfrom ackbox.__main__ import main\nmain()\n" % sys.executable)):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                os.chmod(path, 0o755)
+            on_path = os.path.dirname(script) + os.pathsep + os.environ["PATH"]
+            for command, path, shown in (([sys.executable, "-m", "ackbox"], on_path, sys.executable + " -m ackbox"),
+                                         ([script], on_path, "ackbox"),
+                                         ([script], os.environ["PATH"], "'%s'" % script)):
+                environment = {**os.environ, "PYTHONPATH": folder, "PATH": path}
+                done = subprocess.run(command + ["init"], env=environment, capture_output=True, text=True)
+                self.assertEqual((done.stdout, done.stderr), (shown + " init\n", ""))
 
 
 class WebhookTest(unittest.TestCase):

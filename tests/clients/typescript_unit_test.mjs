@@ -2,8 +2,12 @@
 // Method: node's test runner; a scripted HTTP server; a database in memory that speaks the statements of the marks.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import * as ackbox from 'ackbox';
 import { SqliteBridge } from './sqlite_bridge.mjs';
@@ -388,6 +392,29 @@ test('close and an aborted signal end a receiver', async () => {
     stop.abort();
     assert.equal((await next).done, true);
   });
+});
+
+test('the program learns how it was called', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'a folder'));
+  try {
+    const modules = join(folder, 'node_modules');
+    cpSync('node_modules/ackbox', join(modules, 'ackbox'), { recursive: true });
+    const platform = join(modules, `ackbox-${process.platform}-${process.arch}`);
+    mkdirSync(join(platform, 'program', 'bin'), { recursive: true });
+    writeFileSync(join(platform, 'package.json'), '{}');
+    writeFileSync(join(platform, 'program', 'bin', 'ackbox'), '#!/bin/sh\necho "$ACKBOX_CALLED_AS $*"\n', { mode: 0o755 });
+    mkdirSync(join(modules, '.bin'));
+    const script = join(modules, '.bin', 'ackbox');
+    symlinkSync('../ackbox/bin/ackbox.js', script);
+    const { npm_command: _, ...plain } = process.env;
+    const call = (environment) =>
+      execFileSync(process.execPath, [script, 'init'], { env: { ...plain, ...environment }, encoding: 'utf8' });
+    assert.equal(call({}), `'${script}' init\n`);
+    assert.equal(call({ PATH: `${join(modules, '.bin')}:${plain.PATH}` }), 'ackbox init\n');
+    assert.equal(call({ npm_command: 'exec' }), 'npx ackbox init\n');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('URLs that are none', () => {
