@@ -27,11 +27,12 @@ def catch(db, event):
 def play():
     for frame in agent.receive(types="ball", sessions="game"):
         # The row and the mark commit together. A repetition, as after a kill, changes nothing and has the same result,
-        # and the key makes a second throw of the same ball a duplicate.
-        ball = ackbox.apply(db, frame, catch).result
-        if balls is None or ball["n"] <= balls:
-            agent.enqueue(peer, "ball", ball, session="game", idempotency_key="answer-to-" + frame.id)
-        frame.ack()
+        # and the key makes a second throw of the same ball a duplicate. An exception is the reason of a retry.
+        with frame:
+            ball = ackbox.apply(db, frame, catch).result
+            if balls is None or ball["n"] <= balls:
+                agent.enqueue(peer, "ball", ball, session="game", idempotency_key="answer-to-" + frame.id)
+            frame.ack()
         print("caught", frame.data["n"], flush=True)
         if balls is not None and ball["n"] > balls:
             return

@@ -15,7 +15,10 @@ const agent = new Client(url);
 for await (const frame of agent.receive({ types: 'ball', sessions: 'game' })) {
   const ball = /** @type {{ n: number }} */ (frame.data);
   const options = { session: 'game', idempotencyKey: `answer-to-${frame.id}` };
-  await agent.enqueue(peer, 'ball', { n: ball.n + 1 }, options);
-  await frame.ack();
+  // What the work throws is the reason of a retry.
+  await frame.attempt(async () => {
+    await agent.enqueue(peer, 'ball', { n: ball.n + 1 }, options);
+    await frame.ack();
+  });
   console.log('threw back', ball.n);
 }

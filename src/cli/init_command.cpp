@@ -18,6 +18,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/file_steps.hpp"
+#include "cli/shell_word.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -185,30 +186,20 @@ std::string writeAll(const std::vector<NewFile>& files) {
   return {};
 }
 
-/// The path quoted as a word of a shell.
-std::string word(const fs::path& path) {
-  std::string text = path.string();
-  if (text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") ==
-      std::string::npos) {
-    return text;
-  }
-  std::string quoted = "'";
-  for (const char one : text) {
-    quoted += one == '\'' ? "'\\''" : std::string(1, one);
-  }
-  return quoted + "'";
+std::string wordOf(const fs::path& path) {
+  return shellWord(path.string());
 }
 
 std::string tokenOf(const fs::path& folder, const Agent& agent) {
-  return "-H \"Authorization: Bearer $(awk '/^app/ {print $3}' " + word(folder / agent.tokens()) + ")\"";
+  return "-H \"Authorization: Bearer $(awk '/^app/ {print $3}' " + wordOf(folder / agent.tokens()) + ")\"";
 }
 
 void printNext(Console& console, const fs::path& folder, const std::vector<Agent>& agents) {
   console.say("");
   console.say("Start them, each in a terminal of its own:");
   for (const Agent& agent : agents) {
-    console.say("  ackbox serve " + word(folder / (agent.name + ".db")) + " --config " +
-                word(folder / (agent.name + ".json")));
+    console.say("  " + console.world().calledAs + " serve " + wordOf(folder / (agent.name + ".db")) + " --config " +
+                wordOf(folder / (agent.name + ".json")));
   }
   const Agent& from = agents[0];
   const Agent& to = agents[1];

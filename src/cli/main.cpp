@@ -2,8 +2,10 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <string>
 #include <string_view>
 
+#include "cli/shell_word.hpp"
 #include "cli/tool.hpp"
 #include "serve/command.hpp"
 
@@ -15,12 +17,22 @@ bool wantsNoColor() {
   return (noColor != nullptr && *noColor != '\0') || (terminal != nullptr && std::string_view(terminal) == "dumb");
 }
 
+// A package of another language starts the tool by its path, and names here what its user has called.
+std::string calledAs(const char* program) {
+  const char* given = std::getenv("ACKBOX_CALLED_AS");
+  if (given != nullptr && *given != '\0') {
+    return given;
+  }
+  return program == nullptr || *program == '\0' ? "ackbox" : ackbox::cli::shellWord(program);
+}
+
 }  // namespace
 
 int main(int argumentCount, char** argumentValues) {
   // Lets input be read in large pieces.
   std::ios::sync_with_stdio(false);
   const ackbox::cli::World world{.arguments = {argumentValues + 1, argumentValues + argumentCount},
+                                 .calledAs = calledAs(argumentValues[0]),
                                  .in = std::cin,
                                  .out = std::cout,
                                  .err = std::cerr,

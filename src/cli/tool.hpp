@@ -28,6 +28,8 @@ struct Disk {
 struct World {
   /// Without the program's name.
   std::vector<std::string> arguments;
+  /// The words of a shell that stand before the arguments where the tool was called.
+  std::string calledAs = "ackbox";
   std::istream& in;
   std::ostream& out;
   std::ostream& err;

@@ -79,8 +79,9 @@ void set(OutboxOptions& options, json::Members& members, std::string_view key, s
   } else if (key == "idempotency_retention_ms") {
     options.idempotencyRetention = std::chrono::milliseconds(numberOf(key, value));
   } else {
-    throw OptionError(std::string(key), "is no option",
-                      "table_prefix, max_pending, max_pending_bytes, frame_bytes_max, idempotency_retention_ms");
+    throw Error(Errc::invalidOption, std::string(key) +
+                                         ": is no option, allowed: table_prefix, max_pending, max_pending_bytes, "
+                                         "frame_bytes_max, idempotency_retention_ms");
   }
 }
 
@@ -131,7 +132,7 @@ EnqueueReceipt Binding::enqueue(const Frame& frame) {
     }
     // The host may have lowered it since.
     if (sqlite::scalar(connection_, "PRAGMA main.synchronous") < "2") {
-      throw Error(Errc::notDurable, "synchronous was lowered on this connection: PRAGMA synchronous=FULL before BEGIN");
+      throw Error(Errc::notDurable, "synchronous was lowered on this connection");
     }
     receipt = writer_->enqueue(frame);
     hasEnqueued_ = true;

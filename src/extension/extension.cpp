@@ -12,6 +12,7 @@
 #include "ackbox/error.hpp"
 #include "ackbox/version.hpp"
 #include "extension/binding.hpp"
+#include "extension/error_text.hpp"
 #include "extension/lifetime.hpp"
 #include "extension/marks.hpp"
 #include "json/line.hpp"
@@ -103,16 +104,6 @@ private:
   sqlite3_int64 rowId_;
 };
 
-int codeOf(const std::error_code& error) noexcept {
-  if (error == Errc::databaseBusy) {
-    return SQLITE_BUSY;
-  }
-  if (error == Errc::diskFull) {
-    return SQLITE_FULL;
-  }
-  return error == Errc::databaseReadOnly ? SQLITE_READONLY : SQLITE_ERROR;
-}
-
 void fail(sqlite3_context* context, const char* what, int code) noexcept {
   if (char* const text = sqlite3_mprintf("ackbox: %s", what)) {
     sqlite3_result_error(context, text, -1);
@@ -131,7 +122,7 @@ void guarded(sqlite3_context* context, int count, sqlite3_value** values) {
     call.binding().requireHome();
     Action(call);
   } catch (const Error& error) {
-    fail(context, error.what(), codeOf(error.code()));
+    fail(context, sqlText(error).c_str(), sqlCode(error));
   } catch (const std::bad_alloc&) {
     sqlite3_result_error_nomem(context);
   } catch (const std::exception& error) {
@@ -163,7 +154,7 @@ void enqueue(const Call& call) {
   if (!receipt.accepted()) {
     throw Refusal(std::string(toString(receipt.status)) + ": " +
                   (receipt.status == EnqueueStatus::unknownPeer ? "the file knows the peers: " + binding.peerNames()
-                                                                : receipt.detail));
+                                                                : sqlNames(receipt.detail)));
   }
   json::Line line;
   line.add("status", toString(receipt.status)).add("message_id", receipt.messageId).add("sequence", receipt.sequence);

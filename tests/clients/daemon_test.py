@@ -7,7 +7,9 @@ installed.
     daemon_test.py PROGRAM SOURCE_DIR
 """
 
+import datetime
 import http.server
+import json
 import os
 import re
 import subprocess
@@ -102,6 +104,16 @@ class PullTest(DaemonTest):
         self.assertEqual([one["state"] for one in shown], ["acked", "acked", "failed", "acked"])
         self.assertIn("no-such-item", shown[2]["last_error"] + shown[2]["reason"])
 
+    def test_many_frames_are_acknowledged_at_once_and_a_second_time_none_is(self):
+        sent = [self.alice.enqueue("bob", "t", n) for n in range(3)]
+        frames = self.bob.receive(types="t")
+        held = [next(frames) for _ in sent]
+        results = [{"got": frame.data} for frame in held]
+        self.assertEqual(self.bob.ack_many(held, results), [True] * 3)
+        self.assertEqual(self.bob.ack_many(held), [False] * 3)
+        self.assertEqual([self.alice.message(one.id, wait=60)["state"] for one in sent], ["acked"] * 3)
+        frames.close()
+
     def test_a_stream_that_is_left_gives_its_frame_back(self):
         self.alice.enqueue("bob", "t", 1)
         for frame in self.bob.receive():
@@ -125,6 +137,21 @@ class PullTest(DaemonTest):
             if result is not None:
                 break
         self.assertEqual(result, {"twice": n * 2})
+
+    def test_an_instant_has_one_meaning_in_each_of_its_forms_and_an_expiry_that_has_passed_is_stored(self):
+        later = datetime.datetime(2126, 1, 31, 23, 59, 59, 999_000, datetime.timezone.utc)
+        milliseconds = round(later.timestamp() * 1000)
+        forms = [{"expires_at": later}, {"expires_at": "2126-02-01T01:59:59.999999+02:00"}, {"expires_at_ms": milliseconds}]
+        for form in forms:
+            sent = self.alice.enqueue("bob", "t", not_before=later - datetime.timedelta(hours=1), **form)
+            shown = json.loads(self.run_program([PROGRAM, "show", self.pair.alice.file, sent.id, "--json"]))
+            self.assertEqual((shown["not_before_ms"], shown["expires_at_ms"]), (milliseconds - 3_600_000, milliseconds))
+        past = {"expires_at": datetime.datetime.now(datetime.timezone.utc), "idempotency_key": "late"}
+        sent = self.alice.enqueue("bob", "t", **past)
+        self.assertEqual(sent.status, "stored")
+        shown = self.alice.message(sent.id, wait=60)
+        self.assertEqual((shown["state"], shown["reason"]), ("failed", "expired"))
+        self.assertEqual(self.alice.enqueue("bob", "t", **past)[:2], ("duplicate", sent.id))
 
     def test_refusals_have_the_text_of_the_daemon(self):
         with self.assertRaises(ackbox.Invalid) as raised:

@@ -12,11 +12,17 @@ import hmac
 import http.server
 import json
 import math
+import os
+import re
+import shutil
 import sqlite3
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 import ackbox
 from ackbox.stream import Frame
@@ -74,7 +80,7 @@ class MarksTest(unittest.TestCase):
         self.assertTrue(ackbox.apply(self.db, lone_event("a"), self.effect).is_new)
         self.assertTrue(ackbox.apply(self.db, lone_event("b"), self.effect).is_new)
         self.assertEqual(ackbox.apply(self.db, lone_event("a"), self.effect), (False, {"done": "a"}))
-        self.assertEqual(ackbox.forget_ids(self.db, older_than=3600), 0)
+        self.assertEqual(ackbox.forget_ids(self.db, older_than=datetime.timedelta(hours=1)), 0)
         self.assertEqual(ackbox.forget_ids(self.db, older_than=-3600), 2)
 
     def test_what_the_effect_raises_undoes_effect_and_mark(self):
@@ -132,6 +138,45 @@ class MarksTest(unittest.TestCase):
 KEY = base64.b64encode(b"k" * 32).decode()
 
 
+class ExtensionTest(unittest.TestCase):
+    def test_a_python_that_cannot_load_extensions_is_told_why_and_what_to_do(self):
+        with self.assertRaisesRegex(RuntimeError, re.escape(sys.executable) + ".*--enable-loadable-sqlite-extensions, as "
+                                    "pyenv builds it: use the system's Python, .* or enqueue by ackbox.Client"):
+            ackbox.load(object())
+
+    def test_an_extension_that_is_missing_is_named_with_the_remedy(self):
+        db = mock.Mock()
+        with mock.patch("ackbox.extension._places", lambda: iter(())), mock.patch.dict(os.environ):
+            os.environ.pop("ACKBOX_EXTENSION", None)
+            with self.assertRaisesRegex(RuntimeError, "ackbox.so is not found: install ackbox or its wheel for this platform"):
+                ackbox.load(db)
+        db.enable_load_extension.assert_not_called()
+
+
+class ProgramTest(unittest.TestCase):
+    def test_the_program_learns_how_it_was_called(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = os.path.join(folder, "ackbox")
+            shutil.copytree(os.path.dirname(ackbox.__file__), package)
+            program = os.path.join(package, "program", "bin", "ackbox")
+            os.makedirs(os.path.dirname(program))
+            # What pip makes of the entry point.
+            script = os.path.join(folder, "a bin", "ackbox")
+            os.makedirs(os.path.dirname(script))
+            for path, text in ((program, '#!/bin/sh\necho "$ACKBOX_CALLED_AS $*"\n'),
+                               (script, "#!%s\nfrom ackbox.__main__ import main\nmain()\n" % sys.executable)):
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                os.chmod(path, 0o755)
+            on_path = os.path.dirname(script) + os.pathsep + os.environ["PATH"]
+            for command, path, shown in (([sys.executable, "-m", "ackbox"], on_path, sys.executable + " -m ackbox"),
+                                         ([script], on_path, "ackbox"),
+                                         ([script], os.environ["PATH"], "'%s'" % script)):
+                environment = {**os.environ, "PYTHONPATH": folder, "PATH": path}
+                done = subprocess.run(command + ["init"], env=environment, capture_output=True, text=True)
+                self.assertEqual((done.stdout, done.stderr), (shown + " init\n", ""))
+
+
 class WebhookTest(unittest.TestCase):
     body = b'{"specversion":"1.0","id":"m1","source":"urn:agent:alice","type":"t","data":{"n":1}}'
 
@@ -164,7 +209,7 @@ class WebhookTest(unittest.TestCase):
         }
         for name, (headers, body, now) in cases.items():
             with self.subTest(name), self.assertRaises(ackbox.SignatureInvalid):
-                ackbox.verify_webhook("whsec_" + KEY, headers, body, now=now)
+                ackbox.verify_webhook("whsec_" + KEY, headers, body, datetime.timedelta(minutes=5), now)
         for value in ("ä", "\udc80", "\ud800"):
             for name in good:
                 with self.subTest(name + ascii(value)), self.assertRaises(ackbox.SignatureInvalid):
@@ -250,6 +295,37 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(len(set(keys)), 3)
         self.assertEqual({json.loads(request[3])["session"] for request in server.requests}, {""})
         self.assertEqual(keys[2], "order-7")
+
+    def test_an_instant_is_a_datetime_with_a_zone_or_what_the_daemon_reads(self):
+        later = datetime.datetime(2026, 1, 31, 23, 59, 59, 999_999, datetime.timezone(datetime.timedelta(hours=-5)))
+        server, client = self.serve(STORED, STORED, (200, {}, b'{"results":[]}'))
+        client.enqueue("bob", "t", not_before=later - datetime.timedelta(days=31), expires_at=later)
+        client.enqueue("bob", "t", not_before="2026-01-01T00:00:00+02:00", expires_at_ms=1_800_000_000_000)
+        client.enqueue_many([{"peer": "bob", "type": "t", "not_before": None, "expires_at": later}])
+        sent = [json.loads(request[3]) for request in server.requests]
+        self.assertEqual((sent[0]["not_before"], sent[0]["expires_at"]),
+                         ("2026-01-01T04:59:59.999Z", "2026-02-01T04:59:59.999Z"))
+        self.assertEqual((sent[1]["not_before"], sent[1]["expires_at_ms"]), ("2026-01-01T00:00:00+02:00", 1_800_000_000_000))
+        self.assertEqual(sent[2][0]["expires_at"], "2026-02-01T04:59:59.999Z")
+        self.assertNotIn("not_before", sent[2][0])
+        for name in ("not_before", "expires_at"):
+            with self.assertRaisesRegex(ValueError, name + " is .*, which has no zone: give it one"):
+                client.enqueue("bob", "t", **{name: later.replace(tzinfo=None)})
+        self.assertEqual(len(server.requests), 3)
+
+    def test_a_duration_is_a_number_of_seconds_or_a_timedelta(self):
+        short = datetime.timedelta(milliseconds=1)
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        server, client = self.serve((200, {}, b'{"message_id":"m1","state":"pending"}'), (200, {}, line),
+                                    (200, {}, b'{"results":[{"receipt":"r1","status":"settled"}]}'),
+                                    problem(503, "Busy"), retry_for=short, timeout=datetime.timedelta(seconds=20))
+        self.assertEqual(client.message("m1", wait=short)["state"], "pending")
+        frames = client.receive()
+        self.assertTrue(next(frames).retry("later", after=datetime.timedelta(minutes=2)))
+        frames.close()
+        self.assertEqual(json.loads(server.requests[2][3])["settlements"][0]["after"], "120000ms")
+        with self.assertRaises(ackbox.Unavailable):
+            client.stats()
 
     def test_each_refusal_has_its_type_and_the_text_of_the_problem(self):
         types = {401: ackbox.Unauthenticated, 403: ackbox.Forbidden, 404: ackbox.NotFound, 409: ackbox.Conflict,
@@ -339,6 +415,50 @@ class ClientTest(unittest.TestCase):
         server, client = self.serve((200, {}, line), None, None, None, None, (200, {}, line))
         frames = client.receive()
         self.assertFalse(next(frames).ack({"a": 1}))
+        next(frames)
+        self.assertEqual([request[0] for request in server.requests], ["GET", "POST", "POST", "POST", "POST", "GET"])
+        frames.close()
+
+    def test_many_frames_are_acknowledged_in_one_request_and_each_is_answered(self):
+        lines = "".join(json.dumps({"receipt": "r%d" % n, "run": 1, "event": lone_event("m%d" % n).raw}) + "\n" for n in range(3))
+        statuses = [{"receipt": "r%d" % n, "status": status} for n, status in enumerate(("settled", "gone", "settled"))]
+        server, client = self.serve((200, {}, lines.encode()), problem(503, "Busy"),
+                                    (200, {}, json.dumps({"results": statuses}).encode()))
+        frames = client.receive()
+        held = [next(frames) for _ in range(3)]
+        with self.assertRaisesRegex(ValueError, "3 frames and 1 results"):
+            client.ack_many(held, [None])
+        with self.assertRaises(TypeError):
+            client.ack_many(held, [{"a": 1}, None, b"bytes"])
+        self.assertEqual(client.ack_many([]), [])
+        self.assertEqual(len(server.requests), 1)
+        self.assertEqual(client.ack_many(held, [{"a": 1}, None, "text"]), [True, False, True])
+        frames.close()
+        self.assertEqual([request[1] for request in server.requests[1:]], ["/v1/inbox/settle"] * 2)
+        self.assertEqual(json.loads(server.requests[2][3]), {"settlements": [
+            {"receipt": "r0", "outcome": "ack", "result": {"a": 1}}, {"receipt": "r1", "outcome": "ack"},
+            {"receipt": "r2", "outcome": "ack", "result": "text"}]})
+
+    def test_more_frames_than_a_request_takes_are_acknowledged_in_several(self):
+        def results(count):
+            return 200, {}, json.dumps({"results": [{"status": "settled"}] * count}).encode()
+
+        for results_of, counts in ((["x" * 60_000] * 100, [70, 30]), ([None] * 1_025, [1_024, 1])):
+            held = [Frame(lone_event("m").raw, "r", 1, None) for _ in results_of]
+            server, client = self.serve(*map(results, counts))
+            self.assertEqual(client.ack_many(held, results_of), [True] * len(held))
+            self.assertEqual([len(json.loads(request[3])["settlements"]) for request in server.requests], counts)
+
+    def test_many_frames_whose_settlement_does_not_arrive_end_their_stream(self):
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        server, client = self.serve((200, {}, line), None, None, None, None, (200, {}, line))
+        frames = client.receive()
+        frame = next(frames)
+        lease = mock.Mock(held={"r2": None})
+        with self.assertRaises(KeyError), frame:
+            self.assertEqual(client.ack_many([frame, Frame(lone_event("m").raw, "r2", 1, None, lease)]), [False, False])
+            raise KeyError
+        self.assertEqual((lease.held, lease.end.call_count), ({}, 1))
         next(frames)
         self.assertEqual([request[0] for request in server.requests], ["GET", "POST", "POST", "POST", "POST", "GET"])
         frames.close()

@@ -2,8 +2,12 @@
 // Method: node's test runner; a scripted HTTP server; a database in memory that speaks the statements of the marks.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import * as ackbox from 'ackbox';
 import { SqliteBridge } from './sqlite_bridge.mjs';
@@ -196,6 +200,20 @@ test('an enqueue is tried again with the same key after a lost answer', () =>
     assert.equal(requests[0].headers.authorization, `Bearer ${'t'.repeat(24)}`);
   }));
 
+test('an instant is a date or milliseconds, and an invalid date is refused', () =>
+  withScript([stored(), [200, {}, '{"results":[]}']], {}, async (client, requests) => {
+    const expiresAt = new Date('2026-02-01T04:59:59.999Z');
+    await client.enqueue('bob', 't', null, { notBefore: 5, expiresAt });
+    await client.enqueueMany([{ peer: 'bob', type: 't', notBefore: expiresAt }]);
+    const [one, [many]] = requests.map((request) => JSON.parse(request.body));
+    assert.deepEqual([one.not_before_ms, one.expires_at_ms, many.not_before_ms], [5, 1_769_921_999_999, 1_769_921_999_999]);
+    for (const name of ['notBefore', 'expiresAt']) {
+      await assert.rejects(client.enqueue('bob', 't', null, { [name]: new Date('soon') }), (error) =>
+        error instanceof TypeError && error.message.startsWith(`${name} is an invalid Date: `));
+    }
+    assert.equal(requests.length, 2);
+  }));
+
 test('each refusal has its type and the text of the problem', async () => {
   const types = {
     400: 'ProblemError', 401: 'Unauthenticated', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 413: 'TooLarge', 422: 'Invalid',
@@ -292,6 +310,57 @@ test('a frame whose settlement does not arrive ends its stream', () =>
     assert.deepEqual(requests.map((request) => request.method), ['GET', 'POST', 'POST', 'POST', 'POST', 'GET']);
   }));
 
+test('many frames are acknowledged in one request, and each is answered', () => {
+  const lines = [0, 1, 2].map((n) => `${JSON.stringify({ receipt: `r${n}`, run: 1, event: loneEvent(`m${n}`).raw })}\n`).join('');
+  const results = ['settled', 'gone', 'settled'].map((status, n) => ({ receipt: `r${n}`, status }));
+  return withScript([[200, {}, lines], problem(503, 'Busy'), [200, {}, JSON.stringify({ results })]], {}, async (client, requests) => {
+    const received = client.receive();
+    const held = [];
+    for (let n = 0; n < 3; ++n) {
+      held.push((await received.next()).value);
+    }
+    await assert.rejects(client.ackMany(held, [1]), /3 frames and 1 results/);
+    await assert.rejects(client.ackMany(held, [1, 2, 3n]), TypeError);
+    assert.deepEqual(await client.ackMany([]), []);
+    assert.equal(requests.length, 1);
+    assert.deepEqual(await client.ackMany(held, [{ a: 1 }, undefined, 'text']), [true, false, true]);
+    await received.return();
+    assert.deepEqual(JSON.parse(requests[2].body), {
+      settlements: [{ receipt: 'r0', outcome: 'ack', result: { a: 1 } }, { receipt: 'r1', outcome: 'ack' },
+        { receipt: 'r2', outcome: 'ack', result: 'text' }] });
+  });
+});
+
+test('more frames than a request takes are acknowledged in several', async () => {
+  const results = (count) => [200, {}, JSON.stringify({ results: Array(count).fill({ status: 'settled' }) })];
+  for (const [of, counts] of [[Array(100).fill('x'.repeat(60_000)), [70, 30]], [Array(1_025).fill(undefined), [1_024, 1]]]) {
+    const ended = [];
+    const held = of.map(() => new ackbox.Frame(loneEvent('m').raw, 'r', 1, { ended: (isLost) => ended.push(isLost) }));
+    await withScript(counts.map(results), {}, async (client, requests) => {
+      assert.deepEqual(await client.ackMany(held, of), Array(of.length).fill(true));
+      assert.deepEqual(requests.map((request) => JSON.parse(request.body).settlements.length), counts);
+      assert.deepEqual(ended, Array(of.length).fill(false));
+    });
+  }
+});
+
+test('many frames whose settlement does not arrive end their stream', () =>
+  withScript([[200, {}, line], null, null, null, null, [200, {}, line]], {}, async (client, requests) => {
+    const received = client.receive();
+    const frame = (await received.next()).value;
+    const work = async () => {
+      const ended = [];
+      const other = new ackbox.Frame(loneEvent('m').raw, 'r2', 1, { ended: (isLost) => ended.push(isLost) });
+      assert.deepEqual(await client.ackMany([frame, other]), [false, false]);
+      assert.deepEqual(ended, [true]);
+      throw new RangeError('after');
+    };
+    await assert.rejects(frame.attempt(work), RangeError);
+    await received.next();
+    await received.return();
+    assert.deepEqual(requests.map((request) => request.method), ['GET', 'POST', 'POST', 'POST', 'POST', 'GET']);
+  }));
+
 test('a stream whose reads do not end with its signal is given up all the same, and another is opened', async (context) => {
   let streams = 0;
   context.mock.method(globalThis, 'fetch', async (url) => {
@@ -323,6 +392,29 @@ test('close and an aborted signal end a receiver', async () => {
     stop.abort();
     assert.equal((await next).done, true);
   });
+});
+
+test('the program learns how it was called', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'a folder'));
+  try {
+    const modules = join(folder, 'node_modules');
+    cpSync('node_modules/ackbox', join(modules, 'ackbox'), { recursive: true });
+    const platform = join(modules, `ackbox-${process.platform}-${process.arch}`);
+    mkdirSync(join(platform, 'program', 'bin'), { recursive: true });
+    writeFileSync(join(platform, 'package.json'), '{}');
+    writeFileSync(join(platform, 'program', 'bin', 'ackbox'), '#!/bin/sh\necho "$ACKBOX_CALLED_AS $*"\n', { mode: 0o755 });
+    mkdirSync(join(modules, '.bin'));
+    const script = join(modules, '.bin', 'ackbox');
+    symlinkSync('../ackbox/bin/ackbox.js', script);
+    const { npm_command: _, ...plain } = process.env;
+    const call = (environment) =>
+      execFileSync(process.execPath, [script, 'init'], { env: { ...plain, ...environment }, encoding: 'utf8' });
+    assert.equal(call({}), `'${script}' init\n`);
+    assert.equal(call({ PATH: `${join(modules, '.bin')}:${plain.PATH}` }), 'ackbox init\n');
+    assert.equal(call({ npm_command: 'exec' }), 'npx ackbox init\n');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test('URLs that are none', () => {

@@ -39,8 +39,11 @@ class ExtensionTest(unittest.TestCase):
         return shutil.copyfile(TEMPLATE, os.path.join(self.folder.name, name))
 
     def refused(self, text, sql, *parameters, db=None):
-        with self.assertRaisesRegex(sqlite3.OperationalError, text):
+        with self.assertRaisesRegex(sqlite3.OperationalError, text) as raised:
             (db or self.db).execute(sql, parameters).fetchall()
+        # Names are SQL's, not those of the C++ options, besides the words that statuses are.
+        self.assertNotRegex(re.sub(r"^ackbox: \w+: ", "", str(raised.exception)), "[a-z][A-Z]")
+        return raised.exception
 
     def begin(self, db=None):
         (db or self.db).execute("BEGIN IMMEDIATE")
@@ -88,7 +91,9 @@ class ExtensionTest(unittest.TestCase):
                     ("invalidFrame: type must be", {**FRAME, "type": ""}),
                     ("invalidFrame: a frame has no key \"typ\"", {"typ": 1}),
                     ("invalidFrame: priority", {**FRAME, "priority": 10}),
-                    ("frameTooLarge: data has", {**FRAME, "data": "x" * 300_000})]
+                    ("invalidFrame: supersede_key needs a session", {**FRAME, "session": "", "supersede_key": "s"}),
+                    ("invalidFrame: not_before must lie before expires_at", {**FRAME, "not_before_ms": 2, "expires_at_ms": 2}),
+                    ("frameTooLarge: data has 300002 bytes; frame_bytes_max allows", {**FRAME, "data": "x" * 300_000})]
         self.begin()
         for text, frame in refusals:
             self.db.execute("INSERT INTO orders VALUES(1)")
@@ -106,12 +111,16 @@ class ExtensionTest(unittest.TestCase):
         value(self.db, "SELECT ackbox_configure('{\"max_pending\":1}')")
         self.begin()
         enqueue(self.db, FRAME)
-        self.refused("queueFull", "SELECT ackbox_enqueue(?)", json.dumps(FRAME))
+        self.refused("queueFull: max_pending = 1 is reached", "SELECT ackbox_enqueue(?)", json.dumps(FRAME))
         self.refused("outside a transaction", "SELECT ackbox_configure('{\"max_pending\":9}')")
         self.db.execute("COMMIT")
         self.assertEqual(self.counts(), (0, 1))
         self.refused("max_pendin: is no option, allowed: table_prefix", "SELECT ackbox_configure('{\"max_pendin\":1}')")
-        self.refused("frameBytesMax", "SELECT ackbox_configure('{\"frame_bytes_max\":0}')")
+        self.refused("maxPending: is no option", "SELECT ackbox_configure('{\"max\\u0050ending\":1}')")
+        self.refused("frame_bytes_max: is 0, allowed: 1 to", "SELECT ackbox_configure('{\"frame_bytes_max\":0}')")
+        self.refused("^ackbox: table_prefix: has a character", "SELECT ackbox_configure('{\"table_prefix\":\"-\"}')")
+        self.refused("^ackbox: idempotency_retention_ms: .*, allowed: at least",
+                     "SELECT ackbox_configure('{\"idempotency_retention_ms\":9223372036854775808}')")
 
     def test_what_writes_needs_a_transaction_and_a_statement_of_its_own(self):
         for call in ("ackbox_enqueue('bob','s','t','1')", "ackbox_mark('a','o','s',1)", "ackbox_mark_id('a','i')"):
@@ -128,7 +137,7 @@ class ExtensionTest(unittest.TestCase):
         db = connect(os.path.join(self.folder.name, "plain.db"))
         self.addCleanup(db.close)
         self.begin(db)
-        self.refused("no tables with the prefix 'ackbox_'", "SELECT ackbox_enqueue('bob','s','t','1')", db=db)
+        self.refused("no tables with the prefix 'ackbox_': this file is no outbox: open the one", "SELECT ackbox_enqueue('bob','s','t','1')", db=db)
         self.assertEqual(value(db, "SELECT ackbox_mark('a','o','s',1)"), 1)
         db.execute("COMMIT")
         self.refused("no tables with the prefix", "SELECT ackbox_stats()", db=db)
@@ -144,7 +153,26 @@ class ExtensionTest(unittest.TestCase):
                              [2, 0, 0])
         self.db.execute("PRAGMA synchronous=NORMAL")
         self.begin()
-        self.refused("synchronous was lowered", "SELECT ackbox_enqueue(?)", json.dumps(FRAME))
+        self.refused("synchronous was lowered on this connection: PRAGMA synchronous=FULL before BEGIN$", "SELECT ackbox_enqueue(?)", json.dumps(FRAME))
+
+    def test_what_cannot_write_is_told_to_begin_immediately(self):
+        writer = connect(self.file)
+        self.addCleanup(writer.close)
+        self.db.execute("PRAGMA busy_timeout=0")
+        for call in ("ackbox_enqueue('bob','s','t','1')", "ackbox_mark('a','o','s',1)"):
+            self.db.execute("BEGIN")
+            self.counts()
+            writer.execute("INSERT INTO orders VALUES(1)")
+            error = self.refused("since this transaction began by reading: ROLLBACK, and begin it with BEGIN IMMEDIATE$",
+                                 "SELECT " + call)
+            self.assertEqual(error.sqlite_errorname, "SQLITE_BUSY_SNAPSHOT")
+            self.db.execute("ROLLBACK")
+            self.begin(writer)
+            self.db.execute("BEGIN")
+            error = self.refused("another connection writes: ROLLBACK, and begin with BEGIN IMMEDIATE", "SELECT " + call)
+            self.assertEqual(error.sqlite_errorname, "SQLITE_BUSY")
+            self.db.execute("ROLLBACK")
+            writer.execute("ROLLBACK")
 
     def test_P5_marks_are_the_clients(self):
         self.begin()

@@ -13,7 +13,8 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Named
 
 from .connection import Answer, Connections
 from .errors import AckboxError, Unreachable, is_passing, problem_error, wished_pause
-from .stream import Frame, Receiver, pause_seconds
+from .stream import Frame, Receiver, ack_all, pause_seconds
+from .times import Seconds, instant_text, seconds
 from .values import DATA_DEPTH_MAX, from_json, to_json
 
 _WAIT_MOST_SECONDS = 30.0
@@ -44,8 +45,9 @@ def _json(message: Dict[str, Any]) -> str:
 class Client:
     """A daemon at `url`: `unix:/run/agent/ackbox.sock`, `http://127.0.0.1:7070` or `https://…`.
 
-    `retry_for`: how many seconds an operation is tried again while the daemon is away, its file is busy, its queue or
-    its disk is full. `timeout`: of one request. `tls`: of https, default the system's authorities.
+    `retry_for`: how long an operation is tried again while the daemon is away, its file is busy, its queue or its disk
+    is full. `timeout`: of one request. Both are seconds or a `timedelta`, as each duration of this package. `tls`: of
+    https, default the system's authorities.
 
     Thread-safe. A process that was forked needs a client of its own.
     """
@@ -55,13 +57,13 @@ class Client:
         url: str,
         token: Optional[str] = None,
         *,
-        retry_for: float = 60.0,
-        timeout: float = 30.0,
+        retry_for: Seconds = 60.0,
+        timeout: Seconds = 30.0,
         tls: Optional[ssl.SSLContext] = None,
     ) -> None:
         self._connections = Connections(url, token, tls)
-        self._retry_for = retry_for
-        self._timeout = timeout
+        self._retry_for = seconds(retry_for)
+        self._timeout = seconds(timeout)
         self._closed = threading.Event()
         self._receivers: "weakref.WeakSet[Receiver]" = weakref.WeakSet()
 
@@ -95,6 +97,7 @@ class Client:
         Without `session` the message has no order. Without `idempotency_key` one is made, so that what is tried again
         is stored once. A caller that calls again, as after a crash, must bring its own. `options`: `not_before`,
         `expires_at`, `priority`, `supersede_key`, `correlation_id`, `traceparent`, `message_id`, as the daemon has them.
+        `not_before` and `expires_at` are a `datetime` with a zone, or text such as `2026-01-31T23:59:59.999Z`.
         """
         message = {"peer": peer, "session": session, "type": type, "data": data, "idempotency_key": idempotency_key}
         message.update(options)
@@ -106,19 +109,20 @@ class Client:
         body = ("[" + ",".join(_json(self._keyed(message)) for message in messages) + "]").encode()
         return [_enqueued(raw) for raw in json.loads(self._post_messages(body).body)["results"]]
 
-    def message(self, id: str, wait: Optional[float] = None) -> Dict[str, Any]:
+    def message(self, id: str, wait: Optional[Seconds] = None) -> Dict[str, Any]:
         """Where a message stands. With `wait`, returns when it is acknowledged (`state` is `acked`) or given up
-        (`failed`, `reason`), or after so many seconds. `result` is what the peer answered, if that came during the
+        (`failed`, `reason`), or after that time. `result` is what the peer answered, if that came during the
         wait: it is not stored. Raises `NotFound`."""
         path = "/v1/messages/" + urllib.parse.quote(id, safe="", errors="replace")
-        end = time.monotonic() + (wait or 0.0)
+        wait_seconds = 0.0 if wait is None else seconds(wait)
+        end = time.monotonic() + wait_seconds
 
         def target() -> str:
             # What is tried again, as where too many wait, waits for what is left.
             left = min(max(end - time.monotonic(), 0.0), _WAIT_MOST_SECONDS)
             return path if wait is None else "%s?wait=%dms" % (path, round(left * 1000))
 
-        timeout = self._timeout + min(wait or 0.0, _WAIT_MOST_SECONDS)
+        timeout = self._timeout + min(wait_seconds, _WAIT_MOST_SECONDS)
         while True:
             shown: Dict[str, Any] = from_json(self._ask("GET", target, None, timeout).body)
             if shown["state"] in ("acked", "failed", "gone") or time.monotonic() >= end:
@@ -152,10 +156,25 @@ class Client:
             receiver.stop()
         return receiver.frames()
 
+    def ack_many(self, frames: Iterable[Frame], results: Optional[Iterable[Any]] = None) -> List[bool]:
+        """Acknowledges frames of this client's `receive` in one request, or one for each 1,024 of them and 4 MiB of results.
+        `results` has the result of each, or None. Returns what `Frame.ack` returns, of each in order.
+
+        Raises TypeError or ValueError, and settles none, where JSON cannot hold a result, or where there are not as many
+        results as frames.
+        """
+        held = list(frames)
+        given = [None] * len(held) if results is None else list(results)
+        if len(given) != len(held):
+            raise ValueError("there are %d frames and %d results: give one for each frame" % (len(held), len(given)))
+        return ack_all(self._connections, held, given, self._closed)
+
     @staticmethod
     def _keyed(message: Mapping[str, Any]) -> Dict[str, Any]:
         # Without the name of a session, the daemon takes one: the session "default".
         keyed = {"session": "", **message}
+        for name in [name for name in ("not_before", "expires_at") if name in keyed]:
+            keyed[name] = instant_text(keyed[name], name)
         # The daemon distinguishes null from absent.
         for name in [name for name, value in keyed.items() if value is None and name != "data"]:
             del keyed[name]

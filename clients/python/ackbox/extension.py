@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import sys
 import sysconfig
 from typing import Iterator, Optional
 
@@ -29,11 +30,17 @@ def load(db: sqlite3.Connection) -> None:
     If its file is an outbox, `synchronous` becomes FULL and automatic checkpoints are off. Raises `RuntimeError` where
     the extension is missing, or this Python cannot load one; `sqlite3.OperationalError` where SQLite refuses it.
     """
+    if not hasattr(db, "enable_load_extension"):
+        raise RuntimeError(
+            "the sqlite3 of this Python (%s) cannot load extensions, because it was built without "
+            "--enable-loadable-sqlite-extensions, as pyenv builds it: use the system's Python, build this one anew with "
+            "PYTHON_CONFIGURE_OPTS=--enable-loadable-sqlite-extensions, or enqueue by ackbox.Client" % sys.executable
+        )
     path = extension()
     if path is None:
-        raise RuntimeError("ackbox.so is not found: install ackbox, or name it in ACKBOX_EXTENSION")
-    if not hasattr(db, "enable_load_extension"):
-        raise RuntimeError("this Python was built without extensions of SQLite: Debian's can load them")
+        raise RuntimeError(
+            "ackbox.so is not found: install ackbox or its wheel for this platform, or name it in ACKBOX_EXTENSION"
+        )
     db.enable_load_extension(True)
     try:
         db.load_extension(path)

@@ -13,6 +13,7 @@ import time
 from typing import Any, Callable, NamedTuple, Optional
 
 from .event import Event
+from .times import Seconds, seconds
 from .values import from_json, result_to_json
 
 _SCHEMA = (
@@ -120,12 +121,12 @@ def apply(db: Any, event: Event, fn: Callable[[Any, Event], Any]) -> Applied:
     return Applied(is_new, result)
 
 
-def forget_ids(db: Any, older_than: float = 30 * 86400.0, now: Optional[float] = None) -> int:
-    """Deletes the marks of messages outside sessions that are older than so many seconds. Commits; returns how many.
+def forget_ids(db: Any, older_than: Seconds = 30 * 86400.0, now: Optional[float] = None) -> int:
+    """Deletes the marks of messages outside sessions that are older than `older_than`. Commits; returns how many.
 
     It must be longer than a sender goes on trying, which is 7 days by default (`retry.horizon`).
     """
-    limit = int(((time.time() if now is None else now) - older_than) * 1000)
+    limit = int(((time.time() if now is None else now) - seconds(older_than)) * 1000)
     cursor = _execute(db, "DELETE FROM ackbox_mark_ids WHERE applied_at_ms < ?", (limit,))
     count = int(cursor.rowcount)
     cursor.close()

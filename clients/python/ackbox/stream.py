@@ -9,11 +9,12 @@ import random
 import socket
 import threading
 from types import TracebackType
-from typing import Any, Callable, Dict, Iterator, Optional, Type
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Type
 
 from .connection import BROKEN, Connections
 from .errors import ProblemError, Unreachable, is_passing, problem_error, wished_pause
 from .event import Event
+from .times import Seconds, seconds
 from .values import from_json, printable, result_to_json
 
 _LOG = logging.getLogger("ackbox")
@@ -23,6 +24,10 @@ _SILENCE_SECONDS = 30.0
 # Empty lines, with nothing between them, after which a frame that is not settled is worth a warning.
 _SILENT_LINES = 3
 _SETTLE_SECONDS = 60.0
+_SETTLE_TRIES = 4
+# Of one request: what the daemon takes, and less than its 8 MiB.
+_SETTLEMENTS_MOST = 1_024
+_SETTLEMENTS_BYTES_MOST = 4 * 1024 * 1024
 _PAUSE_FIRST_SECONDS = 0.05
 _PAUSE_MOST_SECONDS = 5.0
 
@@ -88,11 +93,19 @@ class Frame(Event):
     comes again only because its stream ends, and nobody learns why.
     """
 
-    def __init__(self, raw: Dict[str, Any], receipt: str, run: int, settle: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        raw: Dict[str, Any],
+        receipt: str,
+        run: int,
+        settle: Callable[[str], bool],
+        lease: Optional[_Lease] = None,
+    ) -> None:
         super().__init__(raw)
         self.run = run
         self._receipt = receipt
         self._settle = settle
+        self._lease = lease
         self._is_settled = False
 
     def __enter__(self) -> "Frame":
@@ -114,29 +127,37 @@ class Frame(Event):
     def ack(self, result: Any = None) -> bool:
         """It is done. `result` is JSON, of at most 64 KiB: the sender gets it as the answer. What JSON cannot hold is
         refused by TypeError or ValueError, and the frame is still held; `apply` refuses it before the effect."""
-        return self._end("ack", result=None if result is None else result_to_json(result))
+        return self._end(self._acknowledgement(result))
 
-    def retry(self, reason: str = "", after: Optional[float] = None) -> bool:
-        """Not now: it comes again after so many seconds, or after the daemon's backoff. A run is charged."""
+    def retry(self, reason: str = "", after: Optional[Seconds] = None) -> bool:
+        """Not now: it comes again after that time, or after the daemon's backoff. A run is charged."""
         return self._end(
-            "retry",
-            reason=json.dumps(printable(reason)) if reason else None,
-            after=None if after is None else '"%dms"' % round(after * 1000),
+            self._settlement(
+                "retry",
+                reason=json.dumps(printable(reason)) if reason else None,
+                after=None if after is None else '"%dms"' % round(seconds(after) * 1000),
+            )
         )
 
     def reject(self, reason: str) -> bool:
         """Never: the sender gets a dead letter with this reason."""
-        return self._end("reject", reason=json.dumps(printable(reason)))
+        return self._end(self._settlement("reject", reason=json.dumps(printable(reason))))
 
     def release(self) -> bool:
         """It was not worked on: it is given out again at once, and nothing is charged."""
-        return self._end("release")
+        return self._end(self._settlement("release"))
 
-    def _end(self, outcome: str, **members: Optional[str]) -> bool:
+    def _acknowledgement(self, result: Any) -> str:
+        return self._settlement("ack", result=None if result is None else result_to_json(result))
+
+    def _settlement(self, outcome: str, **members: Optional[str]) -> str:
         """`members` are JSON."""
         settlement = ['"receipt":' + json.dumps(self._receipt), '"outcome":"%s"' % outcome]
         settlement.extend('"%s":%s' % (name, value) for name, value in members.items() if value is not None)
-        is_settled = self._settle("{" + ",".join(settlement) + "}")
+        return "{" + ",".join(settlement) + "}"
+
+    def _end(self, settlement: str) -> bool:
+        is_settled = self._settle(settlement)
         self._is_settled = True
         return is_settled
 
@@ -146,6 +167,48 @@ def _text_of(error: BaseException) -> str:
         return str(error)
     except Exception:
         return "an exception without a text"
+
+
+def _post_settlements(connections: Connections, settlements: List[str], stopped: threading.Event) -> Optional[List[bool]]:
+    """Whether each counted. None: they do not arrive, and the frames must not stay held by their streams."""
+    body = ('{"settlements":[%s]}' % ",".join(settlements)).encode()
+    for failures in range(1, _SETTLE_TRIES + 1):
+        wish = 0.0
+        try:
+            answer = connections.request("POST", "/v1/inbox/settle", body, _SETTLE_SECONDS)
+            if answer.status < 400:
+                results = json.loads(answer.body)["results"]
+                return [bool(results[index]["status"] == "settled") for index in range(len(settlements))]
+            error = problem_error(answer.status, answer.body, answer.retry_after)
+            if not is_passing(error):
+                raise error
+            wish = wished_pause(error)
+        except Unreachable:
+            pass
+        if failures < _SETTLE_TRIES:
+            stopped.wait(max(pause_seconds(failures), wish))
+    return None
+
+
+def ack_all(connections: Connections, frames: List[Frame], results: List[Any], stopped: threading.Event) -> List[bool]:
+    """As `Client.ack_many`."""
+    settlements = [frame._acknowledgement(result) for frame, result in zip(frames, results)]
+    counted: List[bool] = []
+    while len(counted) < len(frames):
+        begin = end = len(counted)
+        size = 0
+        while end < len(frames) and end - begin < _SETTLEMENTS_MOST and size < _SETTLEMENTS_BYTES_MOST:
+            size += len(settlements[end].encode())
+            end += 1
+        settled = _post_settlements(connections, settlements[begin:end], stopped)
+        for frame in frames[begin:end]:
+            frame._is_settled = True
+            if frame._lease is not None:
+                frame._lease.held.pop(frame._receipt, None)
+                if settled is None:
+                    frame._lease.end()
+        counted.extend([False] * (end - begin) if settled is None else settled)
+    return counted
 
 
 class Receiver:
@@ -207,7 +270,7 @@ class Receiver:
             lease.held.pop(receipt, None)
             return is_settled
 
-        frame = lease.held[receipt] = Frame(given["event"], receipt, given.get("run", 1), settle)
+        frame = lease.held[receipt] = Frame(given["event"], receipt, given.get("run", 1), settle, lease)
         return frame
 
     def _warn(self, lease: _Lease) -> None:
@@ -224,24 +287,8 @@ class Receiver:
         )
 
     def _settle(self, settlement: str, lease: _Lease) -> bool:
-        body = ('{"settlements":[%s]}' % settlement).encode()
-        failures = 0
-        while True:
-            wish = 0.0
-            try:
-                answer = self._connections.request("POST", "/v1/inbox/settle", body, _SETTLE_SECONDS)
-                if answer.status < 400:
-                    return bool(json.loads(answer.body)["results"][0]["status"] == "settled")
-                error = problem_error(answer.status, answer.body, answer.retry_after)
-                if not is_passing(error):
-                    raise error
-                wish = wished_pause(error)
-            except Unreachable:
-                pass
-            failures += 1
-            if failures == 4:
-                # The frame must not stay held by a stream whose settlements do not arrive.
-                lease.end()
-                return False
-            self._stopped.wait(max(pause_seconds(failures), wish))
-
+        settled = _post_settlements(self._connections, [settlement], self._stopped)
+        if settled is None:
+            lease.end()
+            return False
+        return settled[0]

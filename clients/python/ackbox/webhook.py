@@ -11,6 +11,7 @@ from typing import Iterable, Mapping, Optional, Union
 
 from .errors import SignatureInvalid
 from .event import Event
+from .times import Seconds, seconds
 from .values import from_json
 
 
@@ -31,7 +32,7 @@ def verify_webhook(
     secrets: Union[str, Iterable[str]],
     headers: Mapping[str, str],
     body: bytes,
-    tolerance: float = 300.0,
+    tolerance: Seconds = 300.0,
     now: Optional[float] = None,
 ) -> Event:
     """The event of a request, if its signature is by one of `secrets` (`whsec_…`) and not older than `tolerance`.
@@ -50,7 +51,7 @@ def verify_webhook(
         raise SignatureInvalid("the request is not signed")
     if not timestamp.isascii() or not timestamp.isdigit() or len(timestamp) > 12:
         raise SignatureInvalid("webhook-timestamp is no number")
-    if abs((time.time() if now is None else now) - int(timestamp)) > tolerance:
+    if abs((time.time() if now is None else now) - int(timestamp)) > seconds(tolerance):
         raise SignatureInvalid("webhook-timestamp is too far from this machine's clock")
     content = message_id.encode() + b"." + timestamp.encode() + b"." + body
     expected = [base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()) for key in keys]

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 // Runs the program `ackbox` of the platform's package with the same arguments.
 import { spawn } from 'node:child_process';
+import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 
 const platform = `ackbox-${process.platform}-${process.arch}`;
 
@@ -17,7 +18,25 @@ function program() {
   }
 }
 
-const child = spawn(program(), process.argv.slice(2), { stdio: 'inherit' });
+// The words of a shell that this was called with. Below npx, and in scripts of npm, the path leads here by npm's doing.
+function calledAs() {
+  if (process.env.npm_command !== undefined) {
+    return 'npx ackbox';
+  }
+  const [, called] = process.argv;
+  const isThis = (folder) => {
+    try {
+      return realpathSync(join(folder, basename(called))) === realpathSync(called);
+    } catch {
+      return false;
+    }
+  };
+  const word = (process.env.PATH ?? '').split(delimiter).some(isThis) ? basename(called) : called;
+  return /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+const env = { ...process.env, ACKBOX_CALLED_AS: calledAs() };
+const child = spawn(program(), process.argv.slice(2), { stdio: 'inherit', env });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => child.kill(signal));
 }

@@ -16,9 +16,9 @@ export interface EnqueueOptions {
     /** Default: one is made, so that what is tried again is stored once. A caller that calls again, as after a crash, must
      * bring its own. */
     idempotencyKey?: string;
-    /** Instants, in milliseconds since 1970. */
-    notBefore?: number;
-    expiresAt?: number;
+    /** Instants, as `Date` or in whole milliseconds since 1970. */
+    notBefore?: Date | number;
+    expiresAt?: Date | number;
     /** 0 to 9. */
     priority?: number;
     supersedeKey?: string;
@@ -93,4 +93,10 @@ export declare class Client {
      * settled is given out again. Throws `ProblemError` if the daemon refuses, as for a token without the role `receive`.
      */
     receive(options?: ReceiveOptions): AsyncGenerator<Frame, void, void>;
+    /**
+     * Acknowledges frames of this client's `receive` in one request, or one for each 1,024 of them and 4 MiB of results.
+     * `results` has the result of each, or undefined. Resolves to what `Frame.ack` does, of each in order. Throws `TypeError`,
+     * and settles none, where JSON cannot hold a result, or where there are not as many results as frames.
+     */
+    ackMany(frames: Iterable<Frame>, results?: Iterable<Json | undefined>): Promise<boolean[]>;
 }

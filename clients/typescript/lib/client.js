@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { AckboxError, isPassing, problemError, Unreachable, wishedPause } from './errors.js';
 import { Daemon } from './http.js';
-import { frames } from './stream.js';
+import { ackAll, frames } from './stream.js';
 import { dataDepthMax, toJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 const waitMost = 30_000;
@@ -18,13 +18,23 @@ const names = {
     traceparent: 'traceparent',
     messageId: 'message_id',
 };
+/** Milliseconds since 1970, of a date. Throws `TypeError` for one that is invalid. */
+function sentValue(name, value) {
+    if (!(value instanceof Date)) {
+        return value;
+    }
+    if (Number.isNaN(value.getTime())) {
+        throw new TypeError(`${name} is an invalid Date: give one that has a time, or milliseconds since 1970`);
+    }
+    return value.getTime();
+}
 function sent(message) {
     // Without the name of a session, the daemon takes one: the session "default".
     const raw = { peer: message.peer, session: '', type: message.type, data: message.data ?? null };
     for (const [name, wireName] of Object.entries(names)) {
         const value = message[name];
         if (value !== undefined) {
-            raw[wireName] = value;
+            raw[wireName] = sentValue(name, value);
         }
     }
     if (message.messageId === undefined) {
@@ -126,6 +136,19 @@ export class Client {
                 signal.removeEventListener('abort', end);
             }
         }
+    }
+    /**
+     * Acknowledges frames of this client's `receive` in one request, or one for each 1,024 of them and 4 MiB of results.
+     * `results` has the result of each, or undefined. Resolves to what `Frame.ack` does, of each in order. Throws `TypeError`,
+     * and settles none, where JSON cannot hold a result, or where there are not as many results as frames.
+     */
+    async ackMany(frames, results) {
+        const held = [...frames];
+        const given = results === undefined ? held.map(() => undefined) : [...results];
+        if (given.length !== held.length) {
+            throw new TypeError(`there are ${held.length} frames and ${given.length} results: give one for each frame`);
+        }
+        return ackAll(this.#daemon, held, given);
     }
     /** The answer of a request that may be repeated: it is, while that may help. `target` may be made for each try. */
     async #ask(method, target, body, timeout = this.#timeout) {

@@ -1,7 +1,11 @@
 import { Event, type Json } from './event.js';
 import type { Daemon } from './http.js';
-/** A settlement is JSON. */
-type Settle = (settlement: string) => Promise<boolean>;
+/** What holds a frame. A settlement is JSON. */
+interface Holder {
+    settle(settlement: string): Promise<boolean>;
+    /** The frame was settled by another request, or `isLost`: its settlement does not arrive. */
+    ended(isLost: boolean): void;
+}
 /**
  * An event that this application holds until it settles it, or its stream ends. Each must be settled once.
  *
@@ -13,7 +17,7 @@ export declare class Frame extends Event {
     #private;
     /** How often it was given out, this time included. */
     readonly run: number;
-    constructor(raw: Record<string, Json>, receipt: string, run: number, settle: Settle);
+    constructor(raw: Record<string, Json>, receipt: string, run: number, holder: Holder);
     /** Works on the frame: what `work` throws is the reason of a `retry`, and thrown on. Without, the frame comes again only
      * because its stream ends, and nobody learns why. */
     attempt<R>(work: (frame: this) => R | Promise<R>): Promise<R>;
@@ -29,4 +33,6 @@ export declare class Frame extends Event {
 }
 /** Frames of one stream after the other, until `signal` is aborted. */
 export declare function frames(daemon: Daemon, target: string, signal: AbortSignal): AsyncGenerator<Frame, void, void>;
+/** As `Client.ackMany`. */
+export declare function ackAll(daemon: Daemon, held: readonly Frame[], results: readonly (Json | undefined)[]): Promise<boolean[]>;
 export {};

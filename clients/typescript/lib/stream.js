@@ -9,6 +9,11 @@ const silenceMost = 30_000;
 const silentLines = 3;
 const settleTimeout = 60_000;
 const settleTries = 4;
+// Of one request: what the daemon takes, and less than its 8 MiB.
+const settlementsMost = 1_024;
+const settlementsBytesMost = 4 * 1024 * 1024;
+/** A frame's acknowledgement, and what is called when it was settled; within this module. */
+let acknowledgement;
 /**
  * An event that this application holds until it settles it, or its stream ends. Each must be settled once.
  *
@@ -20,13 +25,22 @@ export class Frame extends Event {
     /** How often it was given out, this time included. */
     run;
     #receipt;
-    #settle;
+    #holder;
     #isSettled = false;
-    constructor(raw, receipt, run, settle) {
+    constructor(raw, receipt, run, holder) {
         super(raw);
         this.run = run;
         this.#receipt = receipt;
-        this.#settle = settle;
+        this.#holder = holder;
+    }
+    static {
+        acknowledgement = (frame, result) => ({
+            settlement: frame.#acknowledgement(result),
+            ended: (isLost) => {
+                frame.#isSettled = true;
+                frame.#holder.ended(isLost);
+            },
+        });
     }
     /** Works on the frame: what `work` throws is the reason of a `retry`, and thrown on. Without, the frame comes again only
      * because its stream ends, and nobody learns why. */
@@ -47,32 +61,38 @@ export class Frame extends Event {
     /** It is done. `result` is JSON, of at most 64 KiB: the sender gets it as the answer. Throws `TypeError` where JSON cannot
      * hold it, and the frame is still held; `apply` refuses it before the effect. */
     async ack(result) {
-        return this.#end('ack', { result: result === undefined ? undefined : resultToJson(result) });
+        return this.#end(this.#acknowledgement(result));
     }
     /** Not now: it comes again after so many milliseconds, or after the daemon's backoff. A run is charged. */
     retry(reason, after) {
-        return this.#end('retry', {
+        return this.#end(this.#settlement('retry', {
             reason: reason ? JSON.stringify(printable(reason)) : undefined,
             after: after === undefined ? undefined : `"${Math.round(after)}ms"`,
-        });
+        }));
     }
     /** Never: the sender gets a dead letter with this reason. */
     reject(reason) {
-        return this.#end('reject', { reason: JSON.stringify(printable(reason)) });
+        return this.#end(this.#settlement('reject', { reason: JSON.stringify(printable(reason)) }));
     }
     /** It was not worked on: it is given out again at once, and nothing is charged. */
     release() {
-        return this.#end('release', {});
+        return this.#end(this.#settlement('release', {}));
+    }
+    #acknowledgement(result) {
+        return this.#settlement('ack', { result: result === undefined ? undefined : resultToJson(result) });
     }
     /** `members` are JSON. */
-    async #end(outcome, members) {
+    #settlement(outcome, members) {
         const settlement = [`"receipt":${JSON.stringify(this.#receipt)}`, `"outcome":"${outcome}"`];
         for (const [name, value] of Object.entries(members)) {
             if (value !== undefined) {
                 settlement.push(`"${name}":${value}`);
             }
         }
-        const isSettled = await this.#settle(`{${settlement.join()}}`);
+        return `{${settlement.join()}}`;
+    }
+    async #end(settlement) {
+        const isSettled = await this.#holder.settle(settlement);
         this.#isSettled = true;
         return isSettled;
     }
@@ -146,10 +166,19 @@ export async function* frames(daemon, target, signal) {
                         // Nothing is read while the caller works on it.
                         clearTimeout(silence);
                         silent = 0;
-                        const frame = new Frame(given.event, given.receipt, given.run, async (one) => {
-                            const isSettled = await settle(daemon, one, lease);
+                        const ended = (isLost) => {
                             held.delete(given.receipt);
-                            return isSettled;
+                            if (isLost) {
+                                lease.abort();
+                            }
+                        };
+                        const frame = new Frame(given.event, given.receipt, given.run, {
+                            settle: async (one) => {
+                                const settled = await settle(daemon, [one]);
+                                ended(settled === undefined);
+                                return settled?.[0] ?? false;
+                            },
+                            ended,
                         });
                         held.set(given.receipt, frame);
                         yield frame;
@@ -198,15 +227,38 @@ async function open(daemon, target, signal) {
     }
     throw error;
 }
-async function settle(daemon, settlement, lease) {
-    const body = `{"settlements":[${settlement}]}`;
+/** As `Client.ackMany`. */
+export async function ackAll(daemon, held, results) {
+    const ends = held.map((frame, index) => acknowledgement(frame, results[index]));
+    const counted = [];
+    while (counted.length < ends.length) {
+        const part = [];
+        for (let size = 0; part.length < settlementsMost && size < settlementsBytesMost;) {
+            const one = ends[counted.length + part.length];
+            if (one === undefined) {
+                break;
+            }
+            part.push(one);
+            size += Buffer.byteLength(one.settlement);
+        }
+        const settled = await settle(daemon, part.map((one) => one.settlement));
+        for (const one of part) {
+            one.ended(settled === undefined);
+        }
+        counted.push(...(settled ?? part.map(() => false)));
+    }
+    return counted;
+}
+/** Whether each counted. Nothing: they do not arrive, and the frames must not stay held by their streams. */
+async function settle(daemon, settlements) {
+    const body = `{"settlements":[${settlements.join()}]}`;
     for (let failures = 1;; ++failures) {
         let wish = 0;
         try {
             const answer = await daemon.ask('POST', '/v1/inbox/settle', body, settleTimeout);
             if (answer.status < 400) {
                 const { results } = JSON.parse(answer.body);
-                return results[0]?.status === 'settled';
+                return settlements.map((_, index) => results[index]?.status === 'settled');
             }
             const error = problemError(answer.status, answer.body, answer.retryAfter);
             if (!isPassing(error)) {
@@ -220,9 +272,7 @@ async function settle(daemon, settlement, lease) {
             }
         }
         if (failures === settleTries) {
-            // The frame must not stay held by a stream whose settlements do not arrive.
-            lease.abort();
-            return false;
+            return undefined;
         }
         await wait(Math.max(pauseAfter(failures), wish));
     }

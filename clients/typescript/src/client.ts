@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { AckboxError, isPassing, problemError, Unreachable, wishedPause } from './errors.js';
 import type { Json } from './event.js';
 import { Daemon } from './http.js';
-import { type Frame, frames } from './stream.js';
+import { ackAll, type Frame, frames } from './stream.js';
 import { dataDepthMax, toJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 
@@ -28,9 +28,9 @@ export interface EnqueueOptions {
   /** Default: one is made, so that what is tried again is stored once. A caller that calls again, as after a crash, must
    * bring its own. */
   idempotencyKey?: string;
-  /** Instants, in milliseconds since 1970. */
-  notBefore?: number;
-  expiresAt?: number;
+  /** Instants, as `Date` or in whole milliseconds since 1970. */
+  notBefore?: Date | number;
+  expiresAt?: Date | number;
   /** 0 to 9. */
   priority?: number;
   supersedeKey?: string;
@@ -89,13 +89,24 @@ const names: Record<keyof EnqueueOptions, string> = {
   messageId: 'message_id',
 };
 
+/** Milliseconds since 1970, of a date. Throws `TypeError` for one that is invalid. */
+function sentValue(name: string, value: string | number | Date): string | number {
+  if (!(value instanceof Date)) {
+    return value;
+  }
+  if (Number.isNaN(value.getTime())) {
+    throw new TypeError(`${name} is an invalid Date: give one that has a time, or milliseconds since 1970`);
+  }
+  return value.getTime();
+}
+
 function sent(message: Message): Record<string, Json> {
   // Without the name of a session, the daemon takes one: the session "default".
   const raw: Record<string, Json> = { peer: message.peer, session: '', type: message.type, data: message.data ?? null };
   for (const [name, wireName] of Object.entries(names)) {
     const value = message[name as keyof EnqueueOptions];
     if (value !== undefined) {
-      raw[wireName] = value;
+      raw[wireName] = sentValue(name, value);
     }
   }
   if (message.messageId === undefined) {
@@ -205,6 +216,20 @@ export class Client {
         signal.removeEventListener('abort', end);
       }
     }
+  }
+
+  /**
+   * Acknowledges frames of this client's `receive` in one request, or one for each 1,024 of them and 4 MiB of results.
+   * `results` has the result of each, or undefined. Resolves to what `Frame.ack` does, of each in order. Throws `TypeError`,
+   * and settles none, where JSON cannot hold a result, or where there are not as many results as frames.
+   */
+  async ackMany(frames: Iterable<Frame>, results?: Iterable<Json | undefined>): Promise<boolean[]> {
+    const held = [...frames];
+    const given = results === undefined ? held.map(() => undefined) : [...results];
+    if (given.length !== held.length) {
+      throw new TypeError(`there are ${held.length} frames and ${given.length} results: give one for each frame`);
+    }
+    return ackAll(this.#daemon, held, given);
   }
 
   /** The answer of a request that may be repeated: it is, while that may help. `target` may be made for each try. */

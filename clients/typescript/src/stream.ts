@@ -12,9 +12,19 @@ const silenceMost = 30_000;
 const silentLines = 3;
 const settleTimeout = 60_000;
 const settleTries = 4;
+// Of one request: what the daemon takes, and less than its 8 MiB.
+const settlementsMost = 1_024;
+const settlementsBytesMost = 4 * 1024 * 1024;
 
-/** A settlement is JSON. */
-type Settle = (settlement: string) => Promise<boolean>;
+/** What holds a frame. A settlement is JSON. */
+interface Holder {
+  settle(settlement: string): Promise<boolean>;
+  /** The frame was settled by another request, or `isLost`: its settlement does not arrive. */
+  ended(isLost: boolean): void;
+}
+
+/** A frame's acknowledgement, and what is called when it was settled; within this module. */
+let acknowledgement: (frame: Frame, result: Json | undefined) => { settlement: string; ended: (isLost: boolean) => void };
 
 /**
  * An event that this application holds until it settles it, or its stream ends. Each must be settled once.
@@ -27,14 +37,24 @@ export class Frame extends Event {
   /** How often it was given out, this time included. */
   readonly run: number;
   readonly #receipt: string;
-  readonly #settle: Settle;
+  readonly #holder: Holder;
   #isSettled = false;
 
-  constructor(raw: Record<string, Json>, receipt: string, run: number, settle: Settle) {
+  constructor(raw: Record<string, Json>, receipt: string, run: number, holder: Holder) {
     super(raw);
     this.run = run;
     this.#receipt = receipt;
-    this.#settle = settle;
+    this.#holder = holder;
+  }
+
+  static {
+    acknowledgement = (frame, result) => ({
+      settlement: frame.#acknowledgement(result),
+      ended: (isLost) => {
+        frame.#isSettled = true;
+        frame.#holder.ended(isLost);
+      },
+    });
   }
 
   /** Works on the frame: what `work` throws is the reason of a `retry`, and thrown on. Without, the frame comes again only
@@ -56,36 +76,46 @@ export class Frame extends Event {
   /** It is done. `result` is JSON, of at most 64 KiB: the sender gets it as the answer. Throws `TypeError` where JSON cannot
    * hold it, and the frame is still held; `apply` refuses it before the effect. */
   async ack(result?: Json): Promise<boolean> {
-    return this.#end('ack', { result: result === undefined ? undefined : resultToJson(result) });
+    return this.#end(this.#acknowledgement(result));
   }
 
   /** Not now: it comes again after so many milliseconds, or after the daemon's backoff. A run is charged. */
   retry(reason?: string, after?: number): Promise<boolean> {
-    return this.#end('retry', {
-      reason: reason ? JSON.stringify(printable(reason)) : undefined,
-      after: after === undefined ? undefined : `"${Math.round(after)}ms"`,
-    });
+    return this.#end(
+      this.#settlement('retry', {
+        reason: reason ? JSON.stringify(printable(reason)) : undefined,
+        after: after === undefined ? undefined : `"${Math.round(after)}ms"`,
+      }),
+    );
   }
 
   /** Never: the sender gets a dead letter with this reason. */
   reject(reason: string): Promise<boolean> {
-    return this.#end('reject', { reason: JSON.stringify(printable(reason)) });
+    return this.#end(this.#settlement('reject', { reason: JSON.stringify(printable(reason)) }));
   }
 
   /** It was not worked on: it is given out again at once, and nothing is charged. */
   release(): Promise<boolean> {
-    return this.#end('release', {});
+    return this.#end(this.#settlement('release', {}));
+  }
+
+  #acknowledgement(result: Json | undefined): string {
+    return this.#settlement('ack', { result: result === undefined ? undefined : resultToJson(result) });
   }
 
   /** `members` are JSON. */
-  async #end(outcome: string, members: Record<string, string | undefined>): Promise<boolean> {
+  #settlement(outcome: string, members: Record<string, string | undefined>): string {
     const settlement = [`"receipt":${JSON.stringify(this.#receipt)}`, `"outcome":"${outcome}"`];
     for (const [name, value] of Object.entries(members)) {
       if (value !== undefined) {
         settlement.push(`"${name}":${value}`);
       }
     }
-    const isSettled = await this.#settle(`{${settlement.join()}}`);
+    return `{${settlement.join()}}`;
+  }
+
+  async #end(settlement: string): Promise<boolean> {
+    const isSettled = await this.#holder.settle(settlement);
     this.#isSettled = true;
     return isSettled;
   }
@@ -159,10 +189,19 @@ export async function* frames(daemon: Daemon, target: string, signal: AbortSigna
             // Nothing is read while the caller works on it.
             clearTimeout(silence);
             silent = 0;
-            const frame = new Frame(given.event, given.receipt, given.run, async (one) => {
-              const isSettled = await settle(daemon, one, lease);
+            const ended = (isLost: boolean): void => {
               held.delete(given.receipt);
-              return isSettled;
+              if (isLost) {
+                lease.abort();
+              }
+            };
+            const frame = new Frame(given.event, given.receipt, given.run, {
+              settle: async (one) => {
+                const settled = await settle(daemon, [one]);
+                ended(settled === undefined);
+                return settled?.[0] ?? false;
+              },
+              ended,
             });
             held.set(given.receipt, frame);
             yield frame;
@@ -214,15 +253,39 @@ async function open(daemon: Daemon, target: string, signal: AbortSignal): Promis
   throw error;
 }
 
-async function settle(daemon: Daemon, settlement: string, lease: AbortController): Promise<boolean> {
-  const body = `{"settlements":[${settlement}]}`;
+/** As `Client.ackMany`. */
+export async function ackAll(daemon: Daemon, held: readonly Frame[], results: readonly (Json | undefined)[]): Promise<boolean[]> {
+  const ends = held.map((frame, index) => acknowledgement(frame, results[index]));
+  const counted: boolean[] = [];
+  while (counted.length < ends.length) {
+    const part: typeof ends = [];
+    for (let size = 0; part.length < settlementsMost && size < settlementsBytesMost; ) {
+      const one = ends[counted.length + part.length];
+      if (one === undefined) {
+        break;
+      }
+      part.push(one);
+      size += Buffer.byteLength(one.settlement);
+    }
+    const settled = await settle(daemon, part.map((one) => one.settlement));
+    for (const one of part) {
+      one.ended(settled === undefined);
+    }
+    counted.push(...(settled ?? part.map(() => false)));
+  }
+  return counted;
+}
+
+/** Whether each counted. Nothing: they do not arrive, and the frames must not stay held by their streams. */
+async function settle(daemon: Daemon, settlements: readonly string[]): Promise<boolean[] | undefined> {
+  const body = `{"settlements":[${settlements.join()}]}`;
   for (let failures = 1; ; ++failures) {
     let wish = 0;
     try {
       const answer = await daemon.ask('POST', '/v1/inbox/settle', body, settleTimeout);
       if (answer.status < 400) {
         const { results } = JSON.parse(answer.body) as { results: { status: string }[] };
-        return results[0]?.status === 'settled';
+        return settlements.map((_, index) => results[index]?.status === 'settled');
       }
       const error = problemError(answer.status, answer.body, answer.retryAfter);
       if (!isPassing(error)) {
@@ -235,9 +298,7 @@ async function settle(daemon: Daemon, settlement: string, lease: AbortController
       }
     }
     if (failures === settleTries) {
-      // The frame must not stay held by a stream whose settlements do not arrive.
-      lease.abort();
-      return false;
+      return undefined;
     }
     await wait(Math.max(pauseAfter(failures), wish));
   }

@@ -85,11 +85,11 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
     case BlockReason::deadLetter:
       return deadLetterText(reason, message, until);
     case BlockReason::awaitsAck:
-      return std::string("the peer has it and will acknowledge") +
+      return std::string("the peer has it and will acknowledge, and shows its runs (ackbox inbox-explain there)") +
              (isProbed ? "; it is asked again at " : "; its deadline is ") + until;
     case BlockReason::peerUnattended:
-      return "it waits for an application at the peer, where type " + reason.detail + " has had none " +
-             agoText(reason.since, now) + ", since " + formatTimestamp(reason.since);
+      return "it waits for an application: when the peer last answered, it had none for type " + reason.detail +
+             ", since " + formatTimestamp(reason.since);
     case BlockReason::inFlight:
       return processText(reason) + " is sending it";
     case BlockReason::ownerDead:

@@ -4,7 +4,7 @@
 # Method: run it.
 #   program.sh PROGRAM VERSION
 set -uo pipefail
-program=$1
+program=$(realpath "$1")
 version=$2
 status=0
 
@@ -27,6 +27,22 @@ expect "version" "$("$program" --version)" "ackbox $version"
 expect "exit code of a missing file" $? 3
 "$program" list >/dev/null 2>&1
 expect "exit code of a wrong command line" $? 2
+
+# next_command PROGRAM: what init prints to be called next.
+next_command() {
+  local folder
+  folder=$(mktemp -d)
+  "$1" init alice bob --folder "$folder" | sed -n "s# serve $folder/alice.db .*##p"
+  rm -r "$folder"
+}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/it's here"
+ln -s "$program" "$work/it's here/ackbox"
+cd "$work" || exit 1
+expect "the next command after one by the path" "$(PATH="$work/it's here:$PATH" next_command ackbox)" "  ackbox"
+expect "the next command after one of a folder" "$(next_command "./it's here/ackbox")" "  './it'\\''s here/ackbox'"
+expect "the next command after one of a package" "$(ACKBOX_CALLED_AS='npx ackbox' next_command "./it's here/ackbox")" "  npx ackbox"
 
 # shellcheck source=/dev/null
 source <("$program" completion bash)

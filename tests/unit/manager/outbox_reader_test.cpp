@@ -187,7 +187,8 @@ TEST_CASE("P10: of a file alone, an explanation promises nothing that no process
   CHECK(
       sentence("a").ends_with("is PENDING: no process has the file open; the peer is held (bob:1 is no URL); correct "
                               "the cause and resume the peer."));
-  CHECK(sentence("b").find("is SENT: no process has the file open; the peer has it and will acknowledge; its deadline "
+  CHECK(sentence("b").find("is SENT: no process has the file open; the peer has it and will acknowledge, and shows its "
+                           "runs (ackbox inbox-explain there); its deadline "
                            "is ") != std::string::npos);
   CHECK(sentence("c").find(" with reason no-stock (last error: sold out since Monday)") != std::string::npos);
 }
