@@ -194,6 +194,21 @@ std::string tokenOf(const fs::path& folder, const Agent& agent) {
   return "-H \"Authorization: Bearer $(awk '/^app/ {print $3}' " + wordOf(folder / agent.tokens()) + ")\"";
 }
 
+/// The commands that let the unit's user read what root has made.
+void printRights(Console& console, const std::vector<NewFile>& files) {
+  const std::string& user = console.world().serviceUser;
+  if (user.empty()) {
+    return;
+  }
+  std::string secrets;
+  for (const NewFile& file : files) {
+    secrets += file.isSecret ? " " + wordOf(file.path) : "";
+  }
+  console.say("");
+  console.say("The unit ackbox@NAME runs as " + user + ", which cannot read keys and tokens of root. To let it:");
+  console.say("  chgrp " + user + secrets + " && chmod 0640" + secrets);
+}
+
 void printNext(Console& console, const fs::path& folder, const std::vector<Agent>& agents) {
   console.say("");
   console.say("Start them, each in a terminal of its own:");
@@ -247,6 +262,7 @@ int init(Console& console, const Arguments& arguments) {
     }
   }
   if (!console.json()) {
+    printRights(console, files);
     printNext(console, folder, agents);
   }
   return kDone;

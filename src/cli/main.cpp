@@ -1,3 +1,4 @@
+#include <pwd.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -26,6 +27,12 @@ std::string calledAs(const char* program) {
   return program == nullptr || *program == '\0' ? "ackbox" : ackbox::cli::shellWord(program);
 }
 
+// What root makes, the unit's user cannot read.
+std::string serviceUser() {
+  constexpr const char* kUser = "ackbox";
+  return ::geteuid() == 0 && ::getpwnam(kUser) != nullptr ? kUser : "";
+}
+
 }  // namespace
 
 int main(int argumentCount, char** argumentValues) {
@@ -33,6 +40,7 @@ int main(int argumentCount, char** argumentValues) {
   std::ios::sync_with_stdio(false);
   const ackbox::cli::World world{.arguments = {argumentValues + 1, argumentValues + argumentCount},
                                  .calledAs = calledAs(argumentValues[0]),
+                                 .serviceUser = serviceUser(),
                                  .in = std::cin,
                                  .out = std::cout,
                                  .err = std::cerr,

@@ -30,6 +30,8 @@ struct World {
   std::vector<std::string> arguments;
   /// The words of a shell that stand before the arguments where the tool was called.
   std::string calledAs = "ackbox";
+  /// The user of the systemd unit, if the caller is root and there is one.
+  std::string serviceUser = {};
   std::istream& in;
   std::ostream& out;
   std::ostream& err;

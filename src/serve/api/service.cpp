@@ -23,7 +23,7 @@ std::shared_ptr<Clock> clockOf(const OutboxOptions& options) {
 }  // namespace
 
 Service::Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
-                 std::filesystem::path file, const Places& places, std::shared_ptr<EventStreams> events,
+                 const std::filesystem::path& file, const Places& places, std::shared_ptr<EventStreams> events,
                  OwnFigures ownFigures)
     : agent_(options.agent),
       file_(file.string()),
@@ -36,7 +36,7 @@ Service::Service(const boost::asio::any_io_executor& executor, OutboxManager man
       changes_(manager_),
       reader_(manager_),
       runWatch_(std::make_shared<RunWatch>(executor, clockOf(options), manager_, options.log)),
-      writeHealth_(std::move(file), clockOf(options)),
+      writeHealth_(file, clockOf(options)),
       ownFigures_(std::move(ownFigures)) {
   waits_->watch(manager_);
   ownFigures_.watch(manager_);

@@ -37,7 +37,7 @@ class Service {
 public:
   /// `executor` must be serial and be that of the connections; operations begin on it.
   Service(const boost::asio::any_io_executor& executor, OutboxManager manager, const OutboxOptions& options,
-          std::filesystem::path file, const Places& places, std::shared_ptr<EventStreams> events,
+          const std::filesystem::path& file, const Places& places, std::shared_ptr<EventStreams> events,
           OwnFigures ownFigures);
   ~Service();
   Service(const Service&) = delete;

@@ -98,6 +98,15 @@ TEST_CASE("init makes nothing where one of its files is there, or a name or a po
   CHECK(read(stage.folder / "alice-bob.key") == "a key");
 }
 
+TEST_CASE("init by root says how the user of the unit may read the secrets") {
+  const InitStage stage;
+  const std::vector<std::string> words = {"init", "alice", "bob", "--folder", stage.folder.string()};
+  const ToolResult made = stage.tool.run(words, {.serviceUser = "ackbox"});
+  const std::string secrets = " agents/alice.tokens agents/alice-bob.key agents/bob.tokens";
+  CHECK(made.out.find("  chgrp ackbox" + secrets + " && chmod 0640" + secrets + "\n") != std::string::npos);
+  CHECK(stage.init({"carol", "dave"}).out.find("chgrp") == std::string::npos);
+}
+
 TEST_CASE("init names its files as JSON lines, and a folder that is not there") {
   const InitStage stage;
   const ToolResult made = stage.init({"alice", "bob", "--json"});

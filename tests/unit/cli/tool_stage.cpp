@@ -114,6 +114,7 @@ ToolResult ToolStage::run(std::vector<std::string> arguments, const ToolSetting&
   std::ostringstream out;
   std::ostringstream err;
   const cli::World world{.arguments = std::move(arguments),
+                         .serviceUser = setting.serviceUser,
                          .in = in,
                          .out = out,
                          .err = err,

@@ -22,6 +22,7 @@ struct ToolSetting {
   std::string in = {};
   bool isTerminal = false;
   bool noColor = false;
+  std::string serviceUser = {};
 };
 
 /// A file with messages in several states, a clock that a `top` moves on by waiting, and the tool.

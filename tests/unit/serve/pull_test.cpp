@@ -471,8 +471,8 @@ TEST_CASE("P13: without any application both sides say so, in the same words eve
   }
   CHECK(sender.peerStats().at(0).unattendedType == "order.placed");
   // Until it is not being asked for.
-  while (sender.explain(id)->sentence.find("it waits for an application at the peer, where type order.placed has had "
-                                           "none for ") == std::string::npos) {
+  while (sender.explain(id)->sentence.find("it waits for an application: when the peer last answered, it had none for "
+                                           "type order.placed, since ") == std::string::npos) {
   }
   CHECK(stage.sender().find(id).value().retryCount == 0);
   StreamReader stream = stage.open();
