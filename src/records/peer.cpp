@@ -25,8 +25,10 @@ constexpr std::array kPeer{
     ofPeer<&PeerStats::peer>("peer", "Its name.", {"", "PEER"}),
     field<[](const PeerFigures& peer) { return toString(peer.circuit.state); }>("state", "Whether it is sent to.",
                                                                                 {"", "STATE"}),
-    field<[](const PeerFigures& peer) { return peer.circuit.since; }>("since_at_ms", "Since when it is in this state.",
-                                                                      {"", "SINCE"}),
+    field<[](const PeerFigures& peer) { return peer.circuit.since; }>(
+        "since_at_ms",
+        "Since when it is up or paused, or takes nothing: a change between down and held does not begin anew.",
+        {"", "SINCE"}),
     ofPeer<&PeerStats::pending>("pending", "Messages that are still to be sent.", {"", "PENDING"}),
     ofPeer<&PeerStats::sending>("sending", "Messages in a request under way.", {"", "SENDING"}),
     ofPeer<&PeerStats::sent>("sent", "Messages that the peer has deferred.", {"", "SENT"}),

@@ -34,9 +34,11 @@ void refuseIfInUse(const Connection& connection, Liveness& liveness) {
 std::filesystem::path backUpBefore(const std::filesystem::path& file, const MigrationReport& report,
                                    const OutboxOptions& options) {
   const std::string base = file.string() + ".version-" + std::to_string(report.from);
-  // A killed process may have left one that is incomplete.
+  // A killed process may have left one that is incomplete, and SQLite's files of it.
   const std::string partial = base + ".partial";
-  std::filesystem::remove(partial);
+  for (const char* end : {"", "-journal", "-wal", "-shm"}) {
+    std::filesystem::remove(partial + end);
+  }
   ackbox::sqlite::backUp(file, partial, options, {});
   std::string name = base;
   for (int number = 2; std::filesystem::exists(std::filesystem::symlink_status(name)); ++number) {

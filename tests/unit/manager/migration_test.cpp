@@ -246,13 +246,14 @@ TEST_CASE("a process that is killed at a step of the migration, or at any instan
     CHECK((round >= kSteps || version == (round == 2 ? 2 : 1)));
     migrated += version == 2 ? 1 : 0;
     for (const std::string& name : namesBeside(one.file)) {
-      CHECK((name.ends_with(".partial") || checkSoundAs(one.folder.file(name), quiet()) == 1));
+      // SQLite's files of an incomplete copy may be left, too.
+      CHECK((name.find(".partial") != std::string::npos || checkSoundAs(one.folder.file(name), quiet()) == 1));
     }
     const SchemaInPlace two(versionTwo());
     OutboxOperator::migrateFile(one.file, quiet());
     golden::checkSound(OutboxReader::open(one.file, quiet()));
     for (const std::string& name : namesBeside(one.file)) {
-      CHECK_FALSE(name.ends_with(".partial"));
+      CHECK(name.find(".partial") == std::string::npos);
     }
   }
   MESSAGE(migrated << " of " << kRounds << " had migrated");
