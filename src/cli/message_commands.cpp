@@ -26,31 +26,22 @@ void sayAttempts(Console& console, const MessageInfo& message) {
   }
 }
 
-int listDeadLetters(Console& console, const Arguments& arguments, const OutboxReader& reader) {
-  const DeadLetterFilter filter = deadLetterFilterOf(arguments);
-  const bool isAny =
-      printPages(console, arguments, "no dead letter matches", [&](std::size_t limit, std::int64_t after) {
-        DeadLetterPage page = reader.deadLetters(filter, limit, after);
-        return std::pair(std::move(page.messages), page.next);
-      });
-  if (!isAny && !console.json()) {
-    remarkUnknownNames(console, reader, arguments);
-  }
-  return isAny ? kDone : kNothing;
-}
-
 }  // namespace
 
 int list(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
   const MessageFilter filter = messageFilterOf(arguments);
-  if (arguments.reason || arguments.error) {
-    if (filter.state.value_or(MessageState::failed) != MessageState::failed) {
-      return console.fail(kUsage, "only dead letters have a reason: --reason and --error go with --state failed");
-    }
-    return listDeadLetters(console, arguments, reader);
+  const DeadLetterFilter deadLetters = deadLetterFilterOf(arguments);
+  const bool isByCause = deadLetters.reason || deadLetters.error;
+  if (isByCause && filter.state.value_or(MessageState::failed) != MessageState::failed) {
+    return console.fail(kUsage, "only dead letters have a reason: --reason and --error go with --state failed");
   }
-  const bool isAny = printPages(console, arguments, "no message matches", [&](std::size_t limit, std::int64_t after) {
+  const std::string_view nothing = isByCause ? "no dead letter matches" : "no message matches";
+  const bool isAny = printPages(console, arguments, nothing, [&](std::size_t limit, std::int64_t after) {
+    if (isByCause) {
+      DeadLetterPage page = reader.deadLetters(deadLetters, limit, after);
+      return std::pair(std::move(page.messages), page.next);
+    }
     MessagePage page = reader.messages(filter, limit, after);
     return std::pair(std::move(page.messages), page.next);
   });

@@ -14,8 +14,8 @@ def seconds(duration: Seconds) -> float:
 
 
 def instant_text(value: Any, name: str) -> Any:
-    """A `datetime` as the daemon reads it, in UTC. What is none is returned as it is: the daemon says what is wrong
-    with it. Raises ValueError for one without a zone."""
+    """A `datetime` as the daemon reads it, in UTC. Any other value is returned as it is, and judged by the daemon.
+    Raises ValueError for one without a zone."""
     if not isinstance(value, datetime.datetime):
         return value
     if value.utcoffset() is None:

@@ -66,7 +66,7 @@ std::vector<records::Symptom> Service::troubles() {
     found.push_back({"disk", records::Weight::problem, std::move(problem),
                      "nothing can be enqueued or settled until then: free some space, or correct the permissions"});
   }
-  const std::vector<SecretProblem> secrets = secretWatch_ ? secretWatch_->problems() : std::vector<SecretProblem>();
+  const std::vector<SecretProblem> secrets = secretWatch_->problems();
   if (!secrets.empty()) {
     const SecretProblem& first = secrets.front();
     const std::string others = secrets.size() > 1 ? " (and " + std::to_string(secrets.size() - 1) + " more)" : "";
