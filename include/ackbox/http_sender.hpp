@@ -48,12 +48,13 @@ struct HttpSenderOptions {
   /// Not set (default): the value from `TraceHooks::requestBegan`, or else that of the frames if all in the request
   /// have the same.
   std::function<std::string(const SendRequest& request)> traceparent = {};
-  /// How long a peer's secrets stay in use once their source cannot be read, see `SecretSource`; then nothing is sent
-  /// to the peer until it can be read again. 0: no grace. At most 1 day. Default 10 minutes: longer than it takes to
-  /// notice and fix a mistake in a file, shorter than a leaked key should stay valid.
+  /// How long a peer's secrets and headers stay in use once their source cannot be read, see `SecretSource`; then
+  /// nothing is sent to the peer until it can be read again. 0: no grace. At most 1 day. Default 10 minutes: longer
+  /// than it takes to notice and fix a mistake in a file, shorter than a leaked key should stay valid.
   std::chrono::milliseconds secretsGrace = std::chrono::minutes(10);
-  /// Called when a peer's secrets cannot be read, have ended, or can no longer sign or verify: with the peer's name and
-  /// a sentence that contains no secret. Called on any thread, also inside `asyncSend`; its exceptions are dropped.
+  /// Called when a peer's secrets or headers cannot be read, have ended, or can no longer sign or verify: with the
+  /// peer's name and a sentence that contains no secret. Called on any thread, also inside `asyncSend`; its exceptions
+  /// are dropped.
   std::function<void(std::string_view peer, std::string_view what)> onSecretsLost = {};
   /// Time; null: `systemClock()`.
   std::shared_ptr<Clock> clock = {};
@@ -87,12 +88,12 @@ public:
 
   /// One: a batch may be sent only to a peer that has granted credit for it.
   [[nodiscard]] std::uint32_t initialCredit() const override { return 1; }
-  /// Loads the peers' secrets, and reloads them while the sender runs, at most once a second, so that rotation and
-  /// revocation need no restart. An answer is verified with the secrets in force when it comes, even if its request was
-  /// signed before.
-  /// Throws `Error` with `secretsUnreadable`, or with `invalidOption`: a malformed secret, no secret that can verify an
-  /// answer, plain HTTP to another machine without `allowPlainHttp`, two peers that lead to one receiver (see
-  /// `PeerOptions::url`), or unusable certificates that `https://` to a peer needs.
+  /// Loads the peers' secrets and headers, and reloads them while the sender runs, at most once a second, so that
+  /// rotation and revocation need no restart. An answer is verified with the secrets in force when it comes, even if
+  /// its request was signed before. Throws `Error` with `secretsUnreadable`, or with `invalidOption`: a malformed
+  /// secret or header, no secret that can verify an answer, a source without headers, plain HTTP to another machine
+  /// without `allowPlainHttp`, two peers that lead to one receiver (see `PeerOptions::url`), or unusable certificates
+  /// that `https://` to a peer needs.
   void usePeers(std::span<const PeerOptions> peers) override;
   /// The certificate of `HttpSenderOptions::tls`, if one of the peers has an `https://` URL.
   [[nodiscard]] std::filesystem::path certificateFile() const override;

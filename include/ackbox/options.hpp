@@ -97,6 +97,12 @@ struct PeerOptions {
   /// profile than `native`, where answers are not signed, to sign: `whsec_` or `whsk_`. Default: none, nothing is
   /// signed.
   SecretSource secrets = {};
+  /// Headers that `HttpSender` adds to each request, such as the line `Authorization: Bearer TOKEN`, or those of an API
+  /// key: at most 16 lines `Name: value` of visible ASCII, 8 KiB in all, none of which may be a header that the sender
+  /// sets itself. They are secret, and read again like `secrets`; once there is no header any more, or they cannot be
+  /// read for longer than `HttpSenderOptions::secretsGrace`, nothing is sent. Over plain HTTP others can read them on
+  /// the way. Default: none.
+  SecretSource headers = {};
   /// Whether `url` may be `http://` to another machine, unencrypted and readable on the way. Default: only to
   /// loopback.
   bool allowPlainHttp = false;

@@ -10,9 +10,9 @@
 
 namespace ackbox {
 
-/// The text of a key, which must not be shown: `whsec_…` (shared), `whsk_…` (private) or `whpk_…` (public), each
-/// followed by base64. Copies share one buffer, which is overwritten when the last copy is destroyed. A `Secret` cannot
-/// be printed.
+/// A text that must not be shown. As a key: `whsec_…` (shared), `whsk_…` (private) or `whpk_…` (public), each followed
+/// by base64. As a header: `Name: value`. Copies share one buffer, which is overwritten when the last copy is
+/// destroyed. A `Secret` cannot be printed.
 ///
 /// Thread-safety: as an `int`.
 class Secret {
@@ -31,9 +31,9 @@ private:
 
 std::ostream& operator<<(std::ostream&, const Secret&) = delete;
 
-/// The source of the secrets shared with one peer. Requests are signed with all secrets that it returns, and verified
-/// with any of them. It is read again at the first request after a second, so that keys can be rotated and revoked
-/// without a restart. The secrets in force after a change of the source:
+/// The source of the keys shared with one peer, or of the headers of requests to it. Requests are signed with all keys
+/// that it returns, and verified with any of them. It is read again at the first request after a second, so that keys
+/// can be rotated and revoked without a restart. The secrets in force after a change of the source:
 ///
 /// - other secrets, fewer, or none: these, after a second at the latest. With none, no request is accepted as this
 ///   peer's.
@@ -59,6 +59,10 @@ public:
   /// The result of `function`, such as a vault's answer; called at each `load`, on any thread. It must be fast, and
   /// throw if it cannot get the secrets: an empty list takes all secrets away.
   [[nodiscard]] static SecretSource callback(std::function<std::vector<Secret>()> function);
+
+  /// The header `Authorization: Bearer TOKEN`, for `PeerOptions::headers`; `token` gives one secret, the token. `load`
+  /// throws `Error` with `invalidOption` if it gives none or several, or one with a blank in it.
+  [[nodiscard]] static SecretSource bearer(SecretSource token);
 
   /// Whether there is a source.
   explicit operator bool() const noexcept { return static_cast<bool>(function_); }

@@ -119,6 +119,19 @@ SecretSource SecretSource::callback(std::function<std::vector<Secret>()> functio
   return source;
 }
 
+SecretSource SecretSource::bearer(SecretSource token) {
+  return callback([token = std::move(token)] {
+    const std::vector<Secret> tokens = token.load();
+    if (tokens.size() != 1) {
+      throw OptionError("headers", "needs one token, and the source has " + std::to_string(tokens.size()));
+    }
+    if (tokens.front().reveal().find_first_of(kBlanks) != std::string_view::npos) {
+      throw OptionError("headers", "needs a token, which cannot contain a blank");
+    }
+    return std::vector{Secret("Authorization: Bearer " + std::string(tokens.front().reveal()))};
+  });
+}
+
 std::vector<Secret> SecretSource::load() const {
   return function_ ? function_() : std::vector<Secret>();
 }

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "protocol/key_cache.hpp"
 #include "protocol/limits.hpp"
+#include "protocol/secret_cache.hpp"
 #include "protocol/signature.hpp"
 
 namespace ackbox::protocol {

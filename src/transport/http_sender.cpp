@@ -6,9 +6,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <charconv>
-#include <exception>
 #include <map>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,15 +17,15 @@
 #include "base/home_process.hpp"
 #include "base/mutex.hpp"
 #include "base/nested_error.hpp"
-#include "protocol/http_date.hpp"
-#include "protocol/key_cache.hpp"
 #include "protocol/limits.hpp"
+#include "protocol/secret_cache.hpp"
 #include "protocol/signature.hpp"
 #include "protocol/text_rules.hpp"
 #include "protocol/wire.hpp"
 #include "transport/descriptors.hpp"
 #include "transport/http_client.hpp"
 #include "transport/option_rows.hpp"
+#include "transport/sent_request.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_context.hpp"
 #include "transport/url.hpp"
@@ -58,120 +56,19 @@ std::string hexadecimal(std::uint64_t word) {
   return {digits.data(), digits.size()};
 }
 
-SendReport failure(RequestOutcome outcome, std::string error) {
-  SendReport report;
-  report.outcome = outcome;
-  report.error = std::move(error);
-  return report;
-}
-
-/// A sent request, and what is needed to read its answer.
-struct Sent {
-  SendRequest request;
-  std::string delivery;
-  PeerProfile profile = PeerProfile::native;
-  // Null: nothing is signed.
-  std::shared_ptr<protocol::KeyCache> keys;
-};
-
-/// Whether the status of its answers is the ACK.
-bool isSettledByStatus(PeerProfile profile) noexcept {
-  return profile != PeerProfile::native;
-}
-
-/// Why nothing may be sent with these keys: they verify no answer, or sign no webhook. Empty: they can be used.
-std::string keysProblem(PeerProfile profile, const protocol::KeyRing& keys) {
-  if (isSettledByStatus(profile) && !keys.canSign()) {
+/// Why nothing may be sent: the keys verify no answer, or sign no webhook; or there are no headers. Empty: it may.
+/// Either may be null if the peer has no such secrets.
+std::string secretsProblem(PeerProfile profile, const protocol::KeyRing* keys, const protocol::OwnHeaders* own) {
+  if (keys != nullptr && transport::isSettledByStatus(profile) && !keys->canSign()) {
     return "secrets: none of them can sign a webhook any more; add whsec_ or whsk_";
   }
-  if (profile == PeerProfile::native && keys.verifyingKeys() == 0) {
+  if (keys != nullptr && profile == PeerProfile::native && keys->verifyingKeys() == 0) {
     return "secrets: none of them can verify an answer any more; add whsec_ or whpk_";
   }
+  if (own != nullptr && own->isEmpty()) {
+    return "headers: there is no header any more, or they cannot be read; add one, such as Authorization: Bearer TOKEN";
+  }
   return {};
-}
-
-SendReport judge(const Sent& sent, const transport::HttpAnswer& answer, WallTime now) {
-  const SendRequest& request = sent.request;
-  const std::string& delivery = sent.delivery;
-  if (isSettledByStatus(sent.profile)) {
-    return protocol::readWebhookAnswer(answer.status, answer.retryAfter, answer.contentType, answer.body, now);
-  }
-  if (!sent.keys) {
-    SendReport report =
-        protocol::readAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter, answer.body, now);
-    if (answer.status == 401) {
-      report.error = "HTTP 401: the receiver wants signed requests, and this agent has no secrets for the peer";
-    }
-    return report;
-  }
-  // The id distinguishes the answer to this request from an answer to another one, and from a replayed request.
-  const bool isForThis = answer.signature.id == std::string(protocol::kAnswerIdPrefix).append(delivery);
-  // Uses the current keys: a key that was removed meanwhile verifies no answer.
-  if (!isForThis ||
-      sent.keys->current()->verify(answer.signature, answer.body, now) != protocol::SignatureVerdict::valid) {
-    return protocol::readUnverifiedAnswer(request, answer.status, answer.retryAfter, answer.contentType, answer.body,
-                                          now);
-  }
-  return protocol::readSignedAnswer(request, delivery, answer.status, answer.contentType, answer.retryAfter,
-                                    answer.body, now);
-}
-
-// A receiver refuses a signature with a wrong clock without giving the reason, but its answer carries the time.
-std::string clockNote(std::string_view date, WallTime now) {
-  const std::optional<WallTime> theirs = protocol::parseHttpDate(date);
-  if (!theirs) {
-    return {};
-  }
-  const auto ahead = std::chrono::duration_cast<std::chrono::seconds>(now - *theirs);
-  if (std::chrono::abs(ahead) < protocol::kSignatureTolerance) {
-    return {};
-  }
-  return "; this machine's clock is " + std::to_string(std::chrono::abs(ahead).count()) + " s " +
-         (ahead.count() > 0 ? "ahead of" : "behind") + " the peer's: set the one that is wrong";
-}
-
-SendReport read(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) {
-  switch (answer.end) {
-    case transport::HttpEnd::answered: {
-      SendReport report = judge(sent, answer, now);
-      report.status = answer.status;
-      if (answer.status == 401 && sent.keys) {
-        report.error += clockNote(answer.date, now);
-      }
-      return report;
-    }
-    case transport::HttpEnd::unavailable: {
-      SendReport report = failure(RequestOutcome::peerUnavailable, std::move(answer.error));
-      report.isUnclear = answer.isUnreadable;
-      return report;
-    }
-    case transport::HttpEnd::connectionLost:
-      return failure(RequestOutcome::connectionLost, std::move(answer.error));
-    case transport::HttpEnd::shortage:
-      return failure(RequestOutcome::notSent, std::move(answer.error));
-    case transport::HttpEnd::cancelled:
-      return failure(RequestOutcome::cancelled, std::move(answer.error));
-  }
-  return failure(RequestOutcome::peerUnavailable, "unknown end of an exchange");
-}
-
-SendReport unreadable(std::string error) {
-  SendReport report = failure(RequestOutcome::peerUnavailable, std::move(error));
-  report.isUnclear = true;
-  return report;
-}
-
-// An exception while an answer is read is the failure of its own request.
-SendReport readOrFail(const Sent& sent, transport::HttpAnswer&& answer, WallTime now) {
-  try {
-    return read(sent, std::move(answer), now);
-  } catch (const std::bad_alloc&) {
-    return failure(RequestOutcome::notSent, "not enough memory to read the answer");
-  } catch (const std::exception& error) {
-    return unreadable(std::string("the answer could not be read: ") + error.what());
-  } catch (...) {
-    return unreadable("the answer could not be read");
-  }
 }
 
 }  // namespace
@@ -219,7 +116,7 @@ public:
     if (!client) {
       // There is no strand to answer on.
       boost::asio::post(boost::asio::system_executor(), [handler = std::move(handler)] {
-        handler(failure(RequestOutcome::cancelled, "the sender is not started"));
+        handler(transport::failure(RequestOutcome::cancelled, "the sender is not started"));
       });
       return;
     }
@@ -241,19 +138,21 @@ public:
     }
     if (!parsed.url) {
       client->post([handler = std::move(handler), error = std::move(parsed.error), refusal] {
-        handler(failure(refusal, error));
+        handler(transport::failure(refusal, error));
       });
       return;
     }
-    if (isSettledByStatus(peer.profile) && request.frames.size() != 1) {
-      client->post(
-          [handler = std::move(handler)] { handler(failure(RequestOutcome::requestRejected, "one frame a webhook")); });
+    if (transport::isSettledByStatus(peer.profile) && request.frames.size() != 1) {
+      client->post([handler = std::move(handler)] {
+        handler(transport::failure(RequestOutcome::requestRejected, "one frame a webhook"));
+      });
       return;
     }
     const std::shared_ptr<const protocol::KeyRing> keys = peer.keys ? peer.keys->current() : nullptr;
-    if (std::string problem = keys ? keysProblem(peer.profile, *keys) : std::string(); !problem.empty()) {
+    const std::shared_ptr<const protocol::OwnHeaders> own = peer.headers ? peer.headers->current() : nullptr;
+    if (std::string problem = secretsProblem(peer.profile, keys.get(), own.get()); !problem.empty()) {
       client->post([handler = std::move(handler), problem = std::move(problem)] {
-        handler(failure(RequestOutcome::peerUnavailable, problem));
+        handler(transport::failure(RequestOutcome::peerUnavailable, problem));
       });
       return;
     }
@@ -261,14 +160,15 @@ public:
     transport::HttpPost post;
     post.url = *std::move(parsed.url);
     post.tls = std::move(encryption);
-    post.headers = headers(encoded, request, keys.get());
+    post.headers = headers(encoded, request, keys.get(), own.get());
     post.body = std::move(encoded.body);
     post.timeout = request.timeout;
-    post.isStatusEnough = isSettledByStatus(peer.profile);
-    Sent sent{std::move(request), std::move(encoded.webhookId), peer.profile, peer.keys};
+    post.isStatusEnough = transport::isSettledByStatus(peer.profile);
+    transport::SentRequest sent{std::move(request), std::move(encoded.webhookId), peer.profile, peer.keys,
+                                own != nullptr};
     client->asyncPost(std::move(post), [sent = std::move(sent), options = options_,
                                         handler = std::move(handler)](transport::HttpAnswer answer) {
-      handler(readOrFail(sent, std::move(answer), options->clock->wallNow()));
+      handler(transport::reportOf(sent, std::move(answer), options->clock->wallNow()));
     });
   }
 
@@ -277,6 +177,8 @@ private:
   struct Peer {
     // Null: nothing is signed.
     std::shared_ptr<protocol::KeyCache> keys;
+    // Null: it has no headers of the user's own.
+    std::shared_ptr<protocol::HeaderCache> headers;
     bool allowPlainHttp = false;
     PeerProfile profile = PeerProfile::native;
   };
@@ -295,27 +197,40 @@ private:
     if (parsed.url && parsed.url->isEncrypted) {
       (void)tls();
     }
-    if (options.secrets) {
-      const std::string field = "peers['" + options.name + "'].";
-      try {
-        peer.keys = std::make_shared<protocol::KeyCache>(
-            options.secrets, options_->clock, options_->secretsGrace,
-            [onSecretsLost = options_->onSecretsLost, name = options.name](std::string_view what) {
-              if (onSecretsLost) {
-                onSecretsLost(name, what);
-              }
-            });
-      } catch (const Error& error) {
-        throwNested(field, error);
-      }
-      if (isSettledByStatus(peer.profile) && !peer.keys->current()->canSign()) {
-        throw OptionError(field + "secrets", "none of them can sign a webhook; add whsec_ or whsk_");
-      }
-      if (peer.profile == PeerProfile::native && peer.keys->current()->verifyingKeys() == 0) {
-        throw OptionError(field + "secrets", "none of them can verify an answer; add whsec_ or whpk_");
-      }
+    const std::string field = "peers['" + options.name + "'].";
+    peer.keys = cached<protocol::KeyRing>(field, options.name, options.secrets);
+    if (peer.keys && transport::isSettledByStatus(peer.profile) && !peer.keys->current()->canSign()) {
+      throw OptionError(field + "secrets", "none of them can sign a webhook; add whsec_ or whsk_");
+    }
+    if (peer.keys && peer.profile == PeerProfile::native && peer.keys->current()->verifyingKeys() == 0) {
+      throw OptionError(field + "secrets", "none of them can verify an answer; add whsec_ or whpk_");
+    }
+    peer.headers = cached<protocol::OwnHeaders>(field, options.name, options.headers);
+    if (peer.headers && peer.headers->current()->isEmpty()) {
+      throw OptionError(field + "headers", "there is no header; add one, such as Authorization: Bearer TOKEN");
     }
     return peer;
+  }
+
+  /// Null if there is no source.
+  template <typename Secrets>
+  [[nodiscard]] std::shared_ptr<protocol::SecretCache<Secrets>> cached(const std::string& field,
+                                                                       const std::string& name,
+                                                                       const SecretSource& source) const {
+    if (!source) {
+      return nullptr;
+    }
+    try {
+      return std::make_shared<protocol::SecretCache<Secrets>>(
+          source, options_->clock, options_->secretsGrace,
+          [onSecretsLost = options_->onSecretsLost, name](std::string_view what) {
+            if (onSecretsLost) {
+              onSecretsLost(name, what);
+            }
+          });
+    } catch (const Error& error) {
+      throwNested(field, error);
+    }
   }
 
   /// Each peer numbers its sessions separately. Two peers that lead to one receiver would send it two messages with one
@@ -346,7 +261,7 @@ private:
 
   // One URL may lead to several agents. A receiver of another standard ignores the numbers.
   static bool mayBeOne(const PeerOptions& one, const PeerOptions& other) {
-    const bool areForeign = isSettledByStatus(one.profile) && isSettledByStatus(other.profile);
+    const bool areForeign = transport::isSettledByStatus(one.profile) && transport::isSettledByStatus(other.profile);
     return !areForeign && (one.agent.empty() || other.agent.empty() || one.agent == other.agent);
   }
 
@@ -391,7 +306,8 @@ private:
   // A signature covers the id, the timestamp of this attempt and the body.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> headers(const protocol::EncodedRequest& encoded,
                                                                          const SendRequest& request,
-                                                                         const protocol::KeyRing* keys) const {
+                                                                         const protocol::KeyRing* keys,
+                                                                         const protocol::OwnHeaders* own) const {
     const WallTime now = options_->clock->wallNow();
     const auto seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
     std::vector<std::pair<std::string, std::string>> made = {
@@ -408,6 +324,9 @@ private:
     }
     if (keys != nullptr && keys->canSign()) {
       made.emplace_back("webhook-signature", keys->sign(encoded.webhookId, encoded.body, now).signature);
+    }
+    if (own != nullptr) {
+      own->addTo(made);
     }
     return made;
   }

@@ -1,6 +1,6 @@
 #include "transport/option_rows.hpp"
 
-#include "protocol/key_cache.hpp"
+#include "protocol/secret_cache.hpp"
 #include "transport/stream.hpp"
 
 namespace ackbox::transport {

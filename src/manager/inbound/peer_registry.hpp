@@ -11,7 +11,7 @@
 
 #include "ackbox/inbound_options.hpp"
 #include "ackbox/inbound_request.hpp"
-#include "protocol/key_cache.hpp"
+#include "protocol/secret_cache.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::manager {

@@ -12,6 +12,7 @@
 
 #include "ackbox/error.hpp"
 #include "base/nested_error.hpp"
+#include "protocol/own_headers.hpp"
 #include "protocol/signature.hpp"
 #include "serve/config/regular_file.hpp"
 #include "serve/http/host.hpp"
@@ -147,6 +148,20 @@ bool checkPem(Section& section, const Options& tls, std::span<const NamedFile> f
   return report(section, refusal, files.front().first);
 }
 
+/// `attempt` loads what the source gives, and throws if it cannot be used. `file` may be empty.
+template <typename Attempt>
+bool checkSource(Section& section, std::string_view field, const std::filesystem::path& file, const Attempt& attempt) {
+  if (!file.empty() && !checkFile(section, field, readSecretFile(file, kSecretsBytesMax))) {
+    return false;
+  }
+  const std::optional<Refusal> refusal = refusalOf(attempt);
+  if (refusal) {
+    const std::string which = refusal->field.empty() ? std::string() : refusal->field + ": ";
+    section.problem(field, (file.empty() ? std::string() : file.string() + ": ") + which + refusal->what);
+  }
+  return !refusal;
+}
+
 std::string fieldOf(std::size_t place, std::string_view field) {
   return "peers[" + std::to_string(place) + "]." + std::string(field);
 }
@@ -205,15 +220,16 @@ bool checkTls(Section& section, const TlsClientOptions& tls) {
 
 bool checkSecrets(Section& section, std::string_view field, const std::filesystem::path& file,
                   const SecretSource& secrets) {
-  if (!file.empty() && !checkFile(section, field, readSecretFile(file, kSecretsBytesMax))) {
-    return false;
-  }
-  const std::optional<Refusal> refusal = refusalOf([&] { const protocol::KeyRing keys(secrets.load()); });
-  if (refusal) {
-    const std::string which = refusal->field.empty() ? std::string() : refusal->field + ": ";
-    section.problem(field, (file.empty() ? std::string() : file.string() + ": ") + which + refusal->what);
-  }
-  return !refusal;
+  return checkSource(section, field, file, [&] { const protocol::KeyRing keys(secrets.load()); });
+}
+
+bool checkHeaders(Section& section, std::string_view field, const std::filesystem::path& file,
+                  const SecretSource& headers) {
+  return checkSource(section, field, file, [&] {
+    if (protocol::OwnHeaders(headers.load()).isEmpty()) {
+      throw OptionError("headers", "there is no header; add one, such as Authorization: Bearer TOKEN");
+    }
+  });
 }
 
 void checkHosts(Section& section, std::string_view field, const std::vector<std::string>& hosts) {

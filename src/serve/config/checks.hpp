@@ -31,6 +31,9 @@ bool checkTls(Section& section, const TlsClientOptions& tls);
 /// `field` is the field that the secrets come from; `file` may be empty.
 bool checkSecrets(Section& section, std::string_view field, const std::filesystem::path& file,
                   const SecretSource& secrets);
+/// The same for headers (`PeerOptions::headers`), of which there must be one.
+bool checkHeaders(Section& section, std::string_view field, const std::filesystem::path& file,
+                  const SecretSource& headers);
 void checkHosts(Section& section, std::string_view field, const std::vector<std::string>& hosts);
 void checkTokens(Section& section, std::string_view field, const std::filesystem::path& file);
 

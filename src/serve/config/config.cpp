@@ -154,6 +154,23 @@ std::optional<std::string> readSecrets(Section& section, SecretSource& secrets) 
   return field;
 }
 
+/// Reads where the headers of the user's own come from.
+void readHeaders(Section& section, SecretSource& headers) {
+  std::filesystem::path file;
+  std::filesystem::path token;
+  section.path({"headers_file", "headers that are added to each request, a line each, such as X-API-Key: KEY"}, file);
+  section.path({"bearer_token_file", "the token of the header Authorization: Bearer, instead of headers_file"}, token);
+  if (!file.empty() && !token.empty()) {
+    section.problem("headers_file",
+                    "and bearer_token_file cannot both be set; write the token as a line of the former");
+  } else if (!file.empty() && checkHeaders(section, "headers_file", file, SecretSource::file(file))) {
+    headers = SecretSource::file(file);
+  } else if (const SecretSource bearer = SecretSource::bearer(SecretSource::file(token));
+             !token.empty() && checkHeaders(section, "bearer_token_file", token, bearer)) {
+    headers = bearer;
+  }
+}
+
 /// Reads a peer's own limits and policies, which take precedence over those of the outbox.
 void readPeerPolicies(Section& section, const OutboxOptions& outbox, PeerOptions& peer) {
   section.option(peerOptionRows(), "maxRequests", peer);
@@ -187,6 +204,7 @@ void readPeers(Section& root, const HttpSenderOptions& sender, OutboxOptions& ou
                                  {"cloudevents_binary", PeerProfile::cloudeventsBinary}});
     readPeerPolicies(section, outbox, peer);
     const std::string secretsField = readSecrets(section, peer.secrets).value_or("secrets_file");
+    readHeaders(section, peer.headers);
     if (peer.url.empty()) {
       section.problem("url", "must be set");
     }
@@ -223,6 +241,7 @@ void readDeliver(Section& section, const HttpSenderOptions& sender, std::vector<
     inner.flag({"allow_plain_http", "whether url may be http:// to another machine"}, rule.allowPlainHttp);
     inner.duration({"timeout", "how long it may take to answer"}, rule.timeout, kShortest, kDeliveryMost);
     const std::string secretsField = readSecrets(inner, rule.secrets).value_or("secrets_file");
+    readHeaders(inner, rule.headers);
     if (const std::string_view problem = patternProblem(rule.types); !problem.empty()) {
       inner.problem("types", std::string(problem));
     }

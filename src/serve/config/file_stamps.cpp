@@ -10,6 +10,7 @@
 
 #include "ackbox/error.hpp"
 #include "base/nested_error.hpp"
+#include "protocol/own_headers.hpp"
 #include "protocol/signature.hpp"
 #include "serve/config/regular_file.hpp"
 #include "transport/tls_context.hpp"
@@ -58,9 +59,11 @@ void addTls(std::string& stamp, const TlsClientOptions& tls) {
   }
 }
 
-void addSecrets(std::string& stamp, const SecretSource& source) {
+/// Throws if the source gives what `Secrets` does not accept.
+template <typename Secrets>
+void addSource(std::string& stamp, const SecretSource& source) {
   const std::vector<Secret> secrets = source.load();
-  const protocol::KeyRing sound(secrets);
+  const Secrets sound(secrets);
   for (const Secret& secret : secrets) {
     add(stamp, secret.reveal());
   }
@@ -68,11 +71,22 @@ void addSecrets(std::string& stamp, const SecretSource& source) {
   add(stamp, {});
 }
 
+void addSecrets(std::string& stamp, const InboundPeer& peer) {
+  addSource<protocol::KeyRing>(stamp, peer.secrets);
+}
+
+/// Of a peer or an application that requests go to.
+template <typename Destination>
+void addSecrets(std::string& stamp, const Destination& destination) {
+  addSource<protocol::KeyRing>(stamp, destination.secrets);
+  addSource<protocol::OwnHeaders>(stamp, destination.headers);
+}
+
 template <typename Entries>
 void addSecrets(std::string& stamp, const std::string& list, const Entries& entries) {
   for (std::size_t index = 0; index < entries.size(); ++index) {
     try {
-      addSecrets(stamp, entries[index].secrets);
+      addSecrets(stamp, entries[index]);
     } catch (const Error& error) {
       throwNested(list + "[" + std::to_string(index) + "]: ", error);
     }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/timestamp.hpp"
+#include "protocol/own_headers.hpp"
 #include "protocol/signature.hpp"
 #include "serve/report.hpp"
 
@@ -16,11 +17,18 @@ namespace {
 constexpr std::chrono::seconds kPart{1};
 constexpr std::size_t kParts = 10;
 
-/// Why the secrets of a source cannot be used; empty: they can.
-std::string problemOf(const SecretSource& source) {
+std::string problemOfKeys(const SecretSource& source) {
   try {
     const protocol::KeyRing ring(source.load());
     return ring.canSign() || ring.verifyingKeys() > 0 ? std::string() : "there is no secret";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+std::string problemOfHeaders(const SecretSource& source) {
+  try {
+    return protocol::OwnHeaders(source.load()).isEmpty() ? "there is no header" : std::string();
   } catch (const std::exception& error) {
     return error.what();
   }
@@ -35,22 +43,24 @@ SecretWatch::SecretWatch(boost::asio::any_io_executor executor, std::shared_ptr<
       grace_(config.sender.secretsGrace),
       alarm_(clock_->makeAlarm(executor_)) {
   for (const PeerOptions& peer : config.outbox.peers) {
-    add("peers", peer.name, peer.secrets);
+    add("peers", peer.name, peer.secrets, problemOfKeys);
+    add("peers.headers", peer.name, peer.headers, problemOfHeaders);
   }
   if (config.inbox) {
     for (const InboundPeer& peer : config.inbox->handler.peers) {
-      add("inbox.peers", peer.agents.front(), peer.secrets);
+      add("inbox.peers", peer.agents.front(), peer.secrets, problemOfKeys);
     }
     for (const DeliveryRule& rule : config.inbox->deliver) {
-      add("inbox.deliver", rule.url, rule.secrets);
+      add("inbox.deliver", rule.url, rule.secrets, problemOfKeys);
+      add("inbox.deliver.headers", rule.url, rule.headers, problemOfHeaders);
     }
   }
 }
 
-void SecretWatch::add(std::string_view use, const std::string& name, const SecretSource& source) {
+void SecretWatch::add(std::string_view use, const std::string& name, const SecretSource& source, Check check) {
   if (source) {
     const MutexLock lock(mutex_);
-    entries_.push_back({source, {.use = std::string(use), .name = name, .cause = {}, .since = {}}});
+    entries_.push_back({source, check, {.use = std::string(use), .name = name, .cause = {}, .since = {}}});
   }
 }
 
@@ -91,11 +101,13 @@ void SecretWatch::look() {
 
 void SecretWatch::lookAt(std::size_t index) {
   SecretSource source;
+  Check check = nullptr;
   {
     const MutexLock lock(mutex_);
     source = entries_[index].source;
+    check = entries_[index].check;
   }
-  const std::string cause = problemOf(source);
+  const std::string cause = check(source);
   SecretProblem state;
   std::string before;
   {

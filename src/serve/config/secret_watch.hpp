@@ -19,7 +19,7 @@ namespace ackbox::serve {
 
 /// Secrets that cannot be used.
 struct SecretProblem {
-  /// The list of the configuration: `peers`, `inbox.peers` or `inbox.deliver`.
+  /// The list of the configuration: `peers`, `inbox.peers` or `inbox.deliver`; followed by `.headers` for headers.
   std::string use;
   /// The peer's name, the first of its agents, or the application's URL.
   std::string name;
@@ -45,12 +45,15 @@ public:
   void write(protocol::Exposition& out) const ACKBOX_EXCLUDES(mutex_);
 
 private:
+  /// Why the secrets of a source cannot be used; empty: they can.
+  using Check = std::string (*)(const SecretSource& source);
   struct Entry {
     SecretSource source;
+    Check check = nullptr;
     SecretProblem state;
   };
 
-  void add(std::string_view use, const std::string& name, const SecretSource& source);
+  void add(std::string_view use, const std::string& name, const SecretSource& source, Check check);
   void arm();
   /// Looks at the next part of the entries, so that thousands of files do not delay requests.
   void look();

@@ -20,6 +20,8 @@ struct DeliveryRule {
   bool allowPlainHttp = false;
   /// The secrets that sign each request. Without secrets, requests are not signed.
   SecretSource secrets = {};
+  /// The headers that are added to each request, as `PeerOptions::headers`.
+  SecretSource headers = {};
   /// The limit for one request, including its answer.
   std::chrono::milliseconds timeout = std::chrono::seconds(30);
 

@@ -12,8 +12,8 @@
 #include "ackbox/error.hpp"
 #include "base/hex.hpp"
 #include "base/timestamp.hpp"
-#include "protocol/key_cache.hpp"
 #include "protocol/limits.hpp"
+#include "protocol/secret_cache.hpp"
 #include "protocol/text_rules.hpp"
 #include "serve/http/tokens.hpp"
 #include "serve/inbox/event_json.hpp"
@@ -45,8 +45,8 @@ std::string webhookIdOf(const InboundFrame& frame) {
 constexpr std::uint64_t kWish = 1;
 // More than the places of any pool.
 constexpr std::size_t kAsManyAsFit = 4'096;
-// The pause before secrets that cannot sign are checked again.
-constexpr std::chrono::seconds kUnsignedPause{30};
+// The pause before secrets that cannot be used are checked again.
+constexpr std::chrono::seconds kSecretsPause{30};
 
 }  // namespace
 
@@ -58,6 +58,8 @@ struct Pusher::Target {
   std::shared_ptr<transport::TlsContext> tls;
   // Null if nothing is signed.
   std::unique_ptr<protocol::KeyCache> keys;
+  // Null if it has no headers of the user's own.
+  std::unique_ptr<protocol::HeaderCache> headers;
   std::shared_ptr<DeferredDemand> demand = std::make_shared<DeferredDemand>();
   PushEntry entry;
   std::unique_ptr<Alarm> alarm;
@@ -94,13 +96,20 @@ public:
     if (target_->keys) {
       const auto keys = target_->keys->current();
       if (!keys->canSign()) {
-        settle(target_->entry.notAsked(name(), "is not asked: none of the secrets can sign", kUnsignedPause,
-                                       pusher_.clock_->steadyNow()));
+        doNotAsk("is not asked: none of the secrets can sign");
         return;
       }
       const protocol::SignatureHeaders signature = keys->sign(webhookId_, body_, pusher_.clock_->wallNow());
       post.headers.emplace_back("webhook-timestamp", signature.timestamp);
       post.headers.emplace_back("webhook-signature", signature.signature);
+    }
+    if (target_->headers) {
+      const auto headers = target_->headers->current();
+      if (headers->isEmpty()) {
+        doNotAsk("is not asked: its headers are gone, or cannot be read");
+        return;
+      }
+      headers->addTo(post.headers);
     }
     post.body = body_;
     ++pusher_.requests_;
@@ -129,6 +138,10 @@ private:
     }
     settle(target_->entry.answered(name(), judgePush(answer, pusher_.clock_->wallNow()), pusher_.clock_->steadyNow()));
     pusher_.requestEnded();
+  }
+
+  void doNotAsk(const char* cause) {
+    settle(target_->entry.notAsked(name(), cause, kSecretsPause, pusher_.clock_->steadyNow()));
   }
 
   void settle(PushEntry::Decision decision) {
@@ -184,6 +197,9 @@ Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<Deliver
       if (!target->keys->current()->canSign()) {
         throw OptionError("secrets", "none of them can sign; add whsec_ or whsk_");
       }
+    }
+    if (rule.headers) {
+      target->headers = std::make_unique<protocol::HeaderCache>(rule.headers, clock_, options.secretsGrace);
     }
     target->rule = std::move(rule);
     target->alarm = clock_->makeAlarm(executor_);

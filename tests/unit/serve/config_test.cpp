@@ -67,6 +67,7 @@ struct Files {
     writePrivateFile(secrets, kSecret + "\n");
     writePrivateFile(publics, kPublic + "\n");
     writePrivateFile(nonsense, "nonsense\n");
+    writePrivateFile(headers, "X-Key: hidden\n");
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   }
 
@@ -74,6 +75,7 @@ struct Files {
   std::string tokens = dir.file("tokens").string();
   std::string secrets = dir.file("secrets").string();
   std::string publics = dir.file("publics").string();
+  std::string headers = dir.file("headers").string();
   std::string nonsense = dir.file("nonsense").string();
   std::string pipe = dir.file("pipe").string();
   std::string missing = dir.file("missing").string();
@@ -254,7 +256,10 @@ TEST_CASE("The files that a configuration names are read, and what is wrong with
       "{\"tls\": {\"key_file\": " + inQuotes(files.server.key) + ",\n\"certificate_file\": $}}",
       "{\"sender\": {\n\"authority_file\": $}}",
       "{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": $}]}",
+      "{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n\"headers_file\": $}]}",
       "{\"inbox\": {\"pull\": [\"*\"], \"peers\": [{\"agents\": [\"urn:b\"],\n\"secrets_file\": $}]}}",
+      "{\"inbox\": {\"allow_anonymous\": true, \"deliver\": [{\"url\": \"http://127.0.0.1:1/\",\n\"headers_file\": "
+      "$}]}}",
       "{\"inbox\": {\"allow_anonymous\": true, \"deliver\": [{\"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": "
       "$}]}}"};
   for (const std::string& field : fields) {
@@ -276,6 +281,9 @@ TEST_CASE("P11: every file with secrets that others can read is a problem of its
       {"{\"sender\": {\"certificate_file\": " + inQuotes(files.server.certificate) + ",\n\"key_file\": $}}",
        files.server.key.string()},
       {"{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": $}]}", files.secrets},
+      {"{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n\"headers_file\": $}]}", files.headers},
+      {"{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n\"bearer_token_file\": $}]}",
+       files.nonsense},
       {"{\"inbox\": {\"pull\": [\"*\"], \"peers\": [{\"agents\": [\"urn:b\"],\n\"secrets_file\": $}]}}", files.secrets},
       {"{\"inbox\": {\"allow_anonymous\": true, \"deliver\": [{\"url\": \"http://127.0.0.1:1/\",\n\"secrets_file\": "
        "$}]}}",
@@ -330,6 +338,36 @@ TEST_CASE("Secrets that cannot do what they are for are a problem of the field t
                        "\"secrets_file\": " +
                        inQuotes(files.publics) + "}]}}"),
             "f:2: inbox.deliver[0].secrets_file: ", "can sign"));
+}
+
+TEST_CASE("Headers of one's own come from a file of lines or of a token, and what is wrong with either has its field") {
+  const Files files;
+  writePrivateFile(files.dir.file("token"), "abc\n");
+  writePrivateFile(files.dir.file("tokens2"), "abc\ndef\n");
+  writePrivateFile(files.dir.file("none"), "# none\n");
+  const auto peer = [](const std::string& fields) {
+    return "{\"peers\": [{\"name\": \"bob\", \"url\": \"http://127.0.0.1:1/\",\n" + fields + "}]}";
+  };
+  const auto linesOf = [](const SecretSource& source) {
+    const std::vector<Secret> lines = source.load();
+    return lines.size() == 1 ? std::string(lines.front().reveal()) : std::to_string(lines.size());
+  };
+  const Config lines = read(peer("\"headers_file\": " + inQuotes(files.headers)));
+  CHECK(linesOf(lines.outbox.peers.at(0).headers) == "X-Key: hidden");
+  const Config token = read(
+      "{\"inbox\": {\"allow_anonymous\": true, \"deliver\": [{\"url\": \"http://127.0.0.1:1/\", "
+      "\"bearer_token_file\": " +
+      inQuotes(files.dir.file("token")) + "}]}}");
+  CHECK(linesOf(token.inbox.value().deliver.at(0).headers) == "Authorization: Bearer abc");
+  CHECK(has(problemsOf(peer("\"headers_file\": " + inQuotes(files.headers) +
+                            ", \"bearer_token_file\": " + inQuotes(files.dir.file("token")))),
+            "f:2: peers[0].headers_file: and bearer_token_file cannot both be set"));
+  CHECK(has(problemsOf(peer("\"headers_file\": " + inQuotes(files.dir.file("none")))),
+            "f:2: peers[0].headers_file: ", "there is no header; add one"));
+  CHECK(has(problemsOf(peer("\"bearer_token_file\": " + inQuotes(files.dir.file("tokens2")))),
+            "f:2: peers[0].bearer_token_file: ", "needs one token, and the source has 2"));
+  CHECK(has(problemsOf(peer("\"bearer_token_file\": " + inQuotes(files.headers))),
+            "f:2: peers[0].bearer_token_file: ", "cannot contain a blank"));
 }
 
 TEST_CASE("Addresses that the start would refuse are refused, in the configuration's names") {

@@ -30,8 +30,9 @@ namespace {
 /// Keeps what is posted, until the test answers it.
 class Poster final : public transport::HttpPoster {
 public:
-  void asyncPost(transport::HttpPost /*post*/, transport::HttpHandler handler) override {
+  void asyncPost(transport::HttpPost post, transport::HttpHandler handler) override {
     ++posts;
+    last = std::move(post);
     handlers.push_back(std::move(handler));
   }
   void close() override {
@@ -48,6 +49,7 @@ public:
   }
 
   int posts = 0;
+  transport::HttpPost last;
   bool isClosed = false;
   std::vector<transport::HttpHandler> handlers;
 };
@@ -55,12 +57,13 @@ public:
 /// A receiver whose frames all go to one application.
 class Stage {
 public:
-  explicit Stage(LogSink log = {}) {
+  explicit Stage(LogSink log = {}, SecretSource headers = {}) {
     HttpSenderOptions client;
     client.clock = clock;
-    pusher =
-        std::make_shared<Pusher>(context.get_executor(), std::vector<DeliveryRule>{{.url = "http://127.0.0.1:1/hook"}},
-                                 client, std::move(log), poster);
+    pusher = std::make_shared<Pusher>(
+        context.get_executor(),
+        std::vector<DeliveryRule>{{.url = "http://127.0.0.1:1/hook", .headers = std::move(headers)}}, client,
+        std::move(log), poster);
     InboundOptions options;
     options.allowAnonymous = true;
     options.deferred.handler = [this](DeferredFrame frame) {
@@ -180,6 +183,26 @@ TEST_CASE("An application that answers again is back, whatever becomes of the re
   stage.end();
   stage.pusher->close();
   stage.run();
+}
+
+TEST_CASE("P13: a push has the application's headers; once they are gone, it is not asked, and the wait says why") {
+  std::vector<Secret> lines = {Secret("X-Key: abc")};
+  Stage stage({}, SecretSource::callback([&lines] { return lines; }));
+  stage.push("f-1");
+  stage.run();
+  REQUIRE(stage.poster->posts == 1);
+  CHECK(stage.poster->last.headers.back() == std::pair<std::string, std::string>("X-Key", "abc"));
+  lines.clear();
+  stage.clock->advance(std::chrono::seconds(1));
+  stage.push("f-2");
+  stage.run();
+  CHECK(stage.poster->posts == 1);
+  const FrameWaits waits = stage.waits();
+  REQUIRE(waits.frames.size() == 1);
+  CHECK(waits.frames.begin()->second.what.find("its headers are gone") != std::string::npos);
+  stage.pusher->close();
+  stage.run();
+  stage.end();
 }
 
 }  // namespace ackbox::serve::pusher_test

@@ -98,6 +98,30 @@ TEST_CASE("P13: secrets that were deleted, emptied or broken are told once, with
   CHECK(broken.find("no-base64") == std::string::npos);
 }
 
+TEST_CASE("P13: headers that are gone or malformed are told like secrets, and their text is not") {
+  Watched stage(0);
+  stage.write(7, "X-Key: hidden");
+  stage.config.outbox.peers.push_back({.name = "bob", .headers = SecretSource::file(stage.file(7))});
+  stage.config.inbox.emplace().deliver.push_back(
+      {.url = "http://127.0.0.1:1/", .headers = SecretSource::file(stage.file(7))});
+  stage.watch = std::make_shared<SecretWatch>(stage.context.get_executor(), stage.clock, stage.config);
+  stage.watch->start();
+  stage.pass(std::chrono::seconds(0));
+  stage.passTenSeconds();
+  CHECK(stage.log.empty());
+  stage.write(7, "# none");
+  stage.passTenSeconds();
+  REQUIRE(stage.log.size() == 2);
+  const std::string told = stage.log[0] + stage.log[1];
+  CHECK(told.find("use=peers.headers name=bob cause=\"there is no header\"") != std::string::npos);
+  CHECK(told.find("use=inbox.deliver.headers ") != std::string::npos);
+  stage.write(7, "hidden");
+  stage.passTenSeconds();
+  REQUIRE(stage.watch->problems().size() == 2);
+  CHECK(stage.watch->problems()[0].cause.find("headers[0]: must be a header") != std::string::npos);
+  CHECK(stage.watch->problems()[0].cause.find("hidden") == std::string::npos);
+}
+
 TEST_CASE("Each of many secrets is looked at within eleven seconds, a part each second") {
   Watched stage(95);
   for (int index = 0; index < 95; ++index) {

@@ -2,7 +2,7 @@
 // Method: a file of keys, changed in each way that an operator or an accident changes it; a manual clock, moved to each
 // side of the bound.
 
-#include "protocol/key_cache.hpp"
+#include "protocol/secret_cache.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
 #include "support/manual_clock.hpp"
 #include "support/temp_dir.hpp"
 
-namespace ackbox::protocol::key_cache_test {
+namespace ackbox::protocol::secret_cache_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -206,4 +206,4 @@ TEST_CASE("keys that cannot be read at first are refused with the reason") {
 }
 
 }  // namespace
-}  // namespace ackbox::protocol::key_cache_test
+}  // namespace ackbox::protocol::secret_cache_test
