@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ackbox/clock.hpp"
 #include "ackbox/message.hpp"
 
 namespace ackbox {
@@ -19,6 +20,10 @@ struct MessageFilter {
   std::optional<std::string> session = {};
   /// The frame's type.
   std::optional<std::string> type = {};
+  /// Enqueued at this instant or later. A message that was redriven counts as enqueued then.
+  std::optional<WallTime> since = {};
+  /// Enqueued before this instant.
+  std::optional<WallTime> before = {};
 };
 
 /// A page of messages, in the order in which their enqueues were committed.

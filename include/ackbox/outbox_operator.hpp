@@ -13,6 +13,7 @@
 #include "ackbox/file_info.hpp"
 #include "ackbox/file_repair.hpp"
 #include "ackbox/inbox.hpp"
+#include "ackbox/message_page.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/stats.hpp"
 
@@ -54,6 +55,24 @@ public:
 
   /// `retryFailed` for the dead letters with fewer than `maxRetries` charged attempts. 0 redrives none.
   std::uint64_t reconcileFailed(std::uint32_t maxRetries);
+
+  /// Sends an acknowledged message once more that the file has kept (`OutboxOptions::ackedRetention`), as for a
+  /// receiver that has lost what it did with it: puts it back as pending at its session's tail, with a new sequence,
+  /// the same message id, no charged attempts, and a new horizon. A message that has expired is refused
+  /// (`invalidTransition`).
+  ///
+  /// Caution: in a session, the receiver takes the new sequence as a new frame, and it takes effect again; only a
+  /// handler that looks at the id notices the repetition. Outside sessions, a receiver that remembers the id (7 days)
+  /// answers that it is a duplicate.
+  ///
+  /// Returns as `retry`.
+  ChangeReceipt resend(std::string_view messageId);
+
+  /// The same for all messages that match `filter`, which are acknowledged when their turn comes and were in the file
+  /// when this call began, in their order, in slices between which enqueues can run. Expired ones are left out.
+  /// `OutboxReader::messages` lists them before. Returns the number sent again. Throws `Error` with `invalidOption` if
+  /// `filter.state` is another state than acknowledged. After a throw, the slices before it are done.
+  std::uint64_t resend(const MessageFilter& filter);
 
   /// Deletes a dead letter for good; its id can be used again. Returns as `retry`.
   ChangeReceipt discard(std::string_view messageId);

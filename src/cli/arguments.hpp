@@ -35,6 +35,9 @@ struct Arguments {
   std::optional<std::string> reason;
   std::optional<std::string> error;
   std::chrono::milliseconds olderThan{0};
+  /// Instants, or durations before now.
+  std::optional<std::string> since;
+  std::optional<std::string> before;
   std::uint64_t limit = 100;
   std::int64_t after = 0;
   bool all = false;

@@ -1,4 +1,4 @@
-// Changes by an operator: `retry`, `discard`, `mark-failed`.
+// Changes by an operator: `retry`, `resend`, `discard`, `mark-failed`.
 
 #include <functional>
 
@@ -14,7 +14,11 @@ namespace {
 
 using Change = std::function<ChangeReceipt(OutboxOperator&, const std::string&)>;
 
-std::string refusalText(const ChangeReceipt& receipt) {
+std::string refusalText(const ChangeReceipt& receipt, const Arguments& arguments) {
+  if (arguments.command == "resend" && receipt.state == MessageState::acked &&
+      receipt.refusal != Errc::unknownMessage) {
+    return "it has expired";
+  }
   return receipt.refusal == Errc::unknownMessage
              ? "no message has this id"
              : "it is " + records::nameOf(receipt.state) + ", which does not allow it";
@@ -33,14 +37,14 @@ int changeEach(Console& console, const Arguments& arguments, const char* done, c
       if (receipt.done()) {
         line.add("sequence", receipt.sequence);
       } else {
-        line.add("refusal", refusalText(receipt));
+        line.add("refusal", refusalText(receipt, arguments));
       }
       console.line(line);
     } else if (receipt.done()) {
       console.say(id + ": " + done +
                   (receipt.sequence == 0 ? std::string() : ", sequence " + std::to_string(receipt.sequence)));
     } else {
-      console.remark(id + ": " + refusalText(receipt));
+      console.remark(id + ": " + refusalText(receipt, arguments));
     }
   }
   return allDone ? kDone : kNothing;
@@ -48,7 +52,7 @@ int changeEach(Console& console, const Arguments& arguments, const char* done, c
 
 bool hasFilter(const Arguments& arguments) {
   return arguments.all || arguments.peer || arguments.session || arguments.typeWanted || arguments.reason ||
-         arguments.error || arguments.olderThan.count() > 0;
+         arguments.error || arguments.olderThan.count() > 0 || arguments.since || arguments.before;
 }
 
 /// Whether there are either ids or a filter; a dry run needs a filter.
@@ -56,26 +60,46 @@ bool isClear(const Arguments& arguments) {
   return arguments.ids.empty() == hasFilter(arguments) && (arguments.ids.empty() || !arguments.dryRun);
 }
 
-int usage(Console& console, const Arguments& arguments) {
+int usage(Console& console, const Arguments& arguments,
+          const std::string& filter =
+              "dead letters with --peer, --session, --type, --reason, --error, --older-than or "
+              "--all") {
   if (!arguments.ids.empty() && !hasFilter(arguments)) {
     return console.fail(kUsage, "--dry-run is for a filter, not for ids");
   }
-  return console.fail(kUsage, arguments.ids.empty()
-                                  ? "name messages by their ids, or choose dead letters with --peer, --session, "
-                                    "--type, --reason, --error, --older-than or --all"
-                                  : "either ids or a filter, not both");
+  return console.fail(kUsage, arguments.ids.empty() ? "name messages by their ids, or choose " + filter
+                                                    : "either ids or a filter, not both");
 }
 
-int report(Console& console, const Arguments& arguments, const char* done, std::uint64_t changed) {
+int report(Console& console, const Arguments& arguments, const char* done, std::uint64_t changed,
+           const char* what = "dead letter") {
   if (changed == 0 && !console.json()) {
     remarkUnknownNames(console, openToRead(console.world(), arguments), arguments);
   }
   if (console.json()) {
     console.line(json::Line().add("changed", changed));
   } else {
-    console.say(records::countText(changed, "dead letter") + " " + done);
+    console.say(records::countText(changed, what) + " " + done);
   }
   return changed == 0 ? kNothing : kDone;
+}
+
+/// Why there may be nothing to send once more.
+void remarkNoneKept(Console& console, std::uint64_t count) {
+  if (count == 0 && !console.json()) {
+    console.remark("acknowledged messages are deleted at once, unless the agent keeps them (acked_retention)");
+  }
+}
+
+std::uint64_t countOf(const OutboxReader& reader, const MessageFilter& filter) {
+  std::uint64_t count = 0;
+  std::int64_t after = 0;
+  do {
+    const MessagePage page = reader.messages(filter, kPage, after);
+    count += page.messages.size();
+    after = page.next;
+  } while (after != 0);
+  return count;
 }
 
 std::uint64_t countOf(const OutboxReader& reader, const DeadLetterFilter& filter) {
@@ -89,16 +113,18 @@ std::uint64_t countOf(const OutboxReader& reader, const DeadLetterFilter& filter
   return count;
 }
 
-int dryRun(Console& console, const Arguments& arguments, const char* done) {
+template <typename Filter>
+int dryRun(Console& console, const Arguments& arguments, const char* done, const Filter& filter,
+           const char* what = "dead letter") {
   const OutboxReader reader = openToRead(console.world(), arguments);
-  const std::uint64_t count = countOf(reader, deadLetterFilterOf(arguments));
+  const std::uint64_t count = countOf(reader, filter);
   if (count == 0 && !console.json()) {
     remarkUnknownNames(console, reader, arguments);
   }
   if (console.json()) {
     console.line(json::Line().add("would_change", count));
   } else {
-    console.say(records::countText(count, "dead letter") + " would be " + done + "; nothing was changed");
+    console.say(records::countText(count, what) + " would be " + done + "; nothing was changed");
   }
   return count == 0 ? kNothing : kDone;
 }
@@ -110,7 +136,7 @@ int retry(Console& console, const Arguments& arguments) {
     return usage(console, arguments);
   }
   if (arguments.dryRun) {
-    return dryRun(console, arguments, "pending again");
+    return dryRun(console, arguments, "pending again", deadLetterFilterOf(arguments));
   }
   if (!arguments.ids.empty()) {
     return changeEach(console, arguments, "pending again",
@@ -120,12 +146,36 @@ int retry(Console& console, const Arguments& arguments) {
   return report(console, arguments, "pending again", outbox.retryFailed(deadLetterFilterOf(arguments)));
 }
 
+int resend(Console& console, const Arguments& arguments) {
+  constexpr const char* kMessage = "acknowledged message";
+  if (!isClear(arguments)) {
+    return usage(console, arguments, "acknowledged ones with --peer, --session, --type, --since, --before or --all");
+  }
+  MessageFilter filter = messageFilterOf(console.world(), arguments);
+  filter.state = MessageState::acked;
+  if (!arguments.ids.empty()) {
+    return changeEach(console, arguments, "pending again",
+                      [](OutboxOperator& outbox, const std::string& id) { return outbox.resend(id); });
+  }
+  const std::uint64_t count = countOf(openToRead(console.world(), arguments), filter);
+  remarkNoneKept(console, count);
+  if (arguments.dryRun) {
+    return dryRun(console, arguments, "pending again", filter, kMessage);
+  }
+  if (!arguments.yes) {
+    return console.fail(kNothing, "this would send " + records::countText(count, kMessage) +
+                                      " once more, and they would take effect again; say --yes to do it");
+  }
+  OutboxOperator outbox = openToChange(console.world(), arguments);
+  return report(console, arguments, "pending again", outbox.resend(filter), kMessage);
+}
+
 int discard(Console& console, const Arguments& arguments) {
   if (!isClear(arguments)) {
     return usage(console, arguments);
   }
   if (arguments.dryRun) {
-    return dryRun(console, arguments, "discarded");
+    return dryRun(console, arguments, "discarded", deadLetterFilterOf(arguments));
   }
   if (!arguments.ids.empty()) {
     return changeEach(console, arguments, "discarded",

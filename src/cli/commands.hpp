@@ -19,6 +19,7 @@ int explain(Console& console, const Arguments& arguments);
 int verify(Console& console, const Arguments& arguments);
 int exportMessages(Console& console, const Arguments& arguments);
 int retry(Console& console, const Arguments& arguments);
+int resend(Console& console, const Arguments& arguments);
 int discard(Console& console, const Arguments& arguments);
 int markFailed(Console& console, const Arguments& arguments);
 int pause(Console& console, const Arguments& arguments);

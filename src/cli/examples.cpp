@@ -31,6 +31,7 @@ constexpr std::array kExamples = std::to_array<Example>({
     {"export", "ackbox export agent.db --state failed > dead.jsonl"},
     {"enqueue", "ackbox enqueue agent.db --peer bob --type order.placed < frames.jsonl"},
     {"retry", "ackbox retry agent.db --peer bob --older-than 1h"},
+    {"resend", "ackbox resend agent.db --peer bob --since 2h --yes"},
     {"discard", "ackbox discard agent.db --reason expired --yes"},
     {"mark-failed", "ackbox mark-failed agent.db order-17 --reason cancelled"},
     {"pause", "ackbox pause agent.db bob --session orders"},

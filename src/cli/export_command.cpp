@@ -13,7 +13,7 @@ struct OutputEnded {};
 
 int exportMessages(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
-  const MessageFilter filter = messageFilterOf(arguments);
+  const MessageFilter filter = messageFilterOf(console.world(), arguments);
   std::uint64_t damaged = 0;
   const auto write = [&console, &damaged](std::string_view line) {
     damaged += line.starts_with(R"({"damaged":true,)") ? 1U : 0U;
@@ -26,8 +26,8 @@ int exportMessages(Console& console, const Arguments& arguments) {
   try {
     // Dead letters are found without reading the backlog.
     const std::uint64_t written =
-        filter.state == MessageState::failed
-            ? reader.exportDeadLetters({.peer = filter.peer, .session = filter.session}, write)
+        filter.state == MessageState::failed && !filter.since && !filter.before
+            ? reader.exportDeadLetters({.peer = filter.peer, .session = filter.session, .type = filter.type}, write)
             : reader.exportMessages(filter, write);
     if (damaged != 0) {
       console.remark(records::countText(damaged, "message") +

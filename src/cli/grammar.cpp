@@ -6,6 +6,7 @@
 
 #include "ackbox/version.hpp"
 #include "base/duration.hpp"
+#include "base/timestamp.hpp"
 #include "cli/examples.hpp"
 
 namespace ackbox::cli {
@@ -45,6 +46,19 @@ CLI::Option* addDuration(CLI::App& app, const std::string& name, std::chrono::mi
           },
           help)
       ->type_name("DURATION");
+}
+
+/// Adds an option that takes an instant, or how long ago it was.
+void addInstant(CLI::App& app, const std::string& name, std::optional<std::string>& value, const std::string& help) {
+  app.add_option(name, value, help)
+      ->type_name("TIME")
+      ->check(
+          [](const std::string& text) {
+            return parseTimestamp(text) || parseDuration(text)
+                       ? std::string()
+                       : "'" + text + "' is no time: write 2h for two hours ago, or 2026-01-31T12:00:00Z";
+          },
+          "", "");
 }
 
 /// Adds an option that takes the thresholds of `check` for a warning and for critical.
@@ -110,6 +124,10 @@ public:
     command.add_option("--state", arguments_.state, "Only those in this state")
         ->type_name("STATE")
         ->check(CLI::IsMember({"pending", "sending", "sent", "acked", "failed"}));
+  }
+  void addSpan(CLI::App& command) {
+    addInstant(command, "--since", arguments_.since, "Messages enqueued at this time or later: 2h ago, or an instant");
+    addInstant(command, "--before", arguments_.before, "Messages enqueued before this time");
   }
   void addPage(CLI::App& command) {
     command.add_option("--limit", arguments_.limit, "At most this many; 0: all (default 100)")->type_name("COUNT");
@@ -188,6 +206,7 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   grammar.addPeerAndSession(list, "Messages");
   grammar.addType(list, "Messages");
   grammar.addCause(list);
+  grammar.addSpan(list);
   grammar.addPage(list);
   grammar.addId(grammar.command("show", "Show a message with its data"));
   grammar.addId(grammar.command("explain", "Say why a message is not moving"));
@@ -209,6 +228,7 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   grammar.addState(exporting);
   grammar.addPeerAndSession(exporting, "Messages");
   grammar.addType(exporting, "Messages");
+  grammar.addSpan(exporting);
 }
 
 void addChanging(Grammar& grammar, Arguments& arguments) {
@@ -228,6 +248,17 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
       ->type_name("COUNT");
   grammar.addDeadLetters(grammar.change(
       "retry", "Send dead letters again: at the tails of their sessions, with new numbers and no charged attempts"));
+  CLI::App& resend = grammar.change(
+      "resend",
+      "Send acknowledged messages once more that the file has kept (acked_retention), as to a receiver that has lost "
+      "them: under their ids, with new numbers. They take effect again");
+  grammar.addIds(resend, false);
+  grammar.addPeerAndSession(resend, "Messages");
+  grammar.addType(resend, "Messages");
+  grammar.addSpan(resend);
+  resend.add_flag("--all", arguments.all, "All acknowledged messages that were kept");
+  resend.add_flag("--dry-run", arguments.dryRun, "Only say how many the filter chooses");
+  resend.add_flag("--yes", arguments.yes, "Really send all that the filter chooses");
   CLI::App& discard = grammar.change("discard", "Delete dead letters, for good");
   grammar.addDeadLetters(discard);
   discard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
@@ -371,7 +402,7 @@ const std::vector<Group>& groups() {
   static const std::vector<Group> all = {
       {"Begin", {"init", "serve", "health", "enqueue"}},
       {"Look at an outbox", {"stats", "top", "peers", "sessions", "blocked", "list", "show", "explain"}},
-      {"Change what is sent", {"retry", "discard", "mark-failed", "pause", "resume", "unblock"}},
+      {"Change what is sent", {"retry", "resend", "discard", "mark-failed", "pause", "resume", "unblock"}},
       {"Received frames",
        {"inbox", "inbox-show", "inbox-explain", "inbox-retry", "inbox-discard", "senders", "forget"}},
       {"Watch", {"check", "doctor"}},

@@ -30,9 +30,12 @@ void sayAttempts(Console& console, const MessageInfo& message) {
 
 int list(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
-  const MessageFilter filter = messageFilterOf(arguments);
+  const MessageFilter filter = messageFilterOf(console.world(), arguments);
   const DeadLetterFilter deadLetters = deadLetterFilterOf(arguments);
   const bool isByCause = deadLetters.reason || deadLetters.error;
+  if (isByCause && (filter.since || filter.before)) {
+    return console.fail(kUsage, "--since and --before do not go with --reason and --error");
+  }
   if (isByCause && filter.state.value_or(MessageState::failed) != MessageState::failed) {
     return console.fail(kUsage, "only dead letters have a reason: --reason and --error go with --state failed");
   }

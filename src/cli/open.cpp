@@ -6,6 +6,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/duration.hpp"
+#include "base/timestamp.hpp"
 #include "records/message.hpp"
 
 namespace ackbox::cli {
@@ -24,6 +26,15 @@ LogSink sinkOf(const World& world, bool isJson) {
     const std::lock_guard lock(*mutex);
     err << line << std::flush;
   };
+}
+
+/// `text` was checked: it is an instant, or how long ago it was.
+std::optional<WallTime> instantOf(const std::optional<std::string>& text, WallTime now) {
+  if (!text) {
+    return std::nullopt;
+  }
+  const std::optional<WallTime> instant = parseTimestamp(*text);
+  return instant ? instant : now - parseDuration(*text).value();
 }
 
 OutboxOptions optionsOf(const World& world, const Arguments& arguments) {
@@ -64,7 +75,7 @@ std::string unknownSession(const std::string& peer, const std::string& session) 
   return "no message was ever enqueued to session " + session + " of " + peer;
 }
 
-MessageFilter messageFilterOf(const Arguments& arguments) {
+MessageFilter messageFilterOf(const World& world, const Arguments& arguments) {
   MessageFilter filter;
   filter.peer = arguments.peer;
   filter.session = arguments.session;
@@ -72,6 +83,8 @@ MessageFilter messageFilterOf(const Arguments& arguments) {
   if (arguments.state) {
     filter.state = records::messageStateOf(*arguments.state);
   }
+  filter.since = instantOf(arguments.since, world.clock->wallNow());
+  filter.before = instantOf(arguments.before, world.clock->wallNow());
   return filter;
 }
 

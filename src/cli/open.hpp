@@ -24,8 +24,8 @@ inline constexpr std::size_t kPage = 1'000;
 /// A sentence that says that the file has no such session.
 [[nodiscard]] std::string unknownSession(const std::string& peer, const std::string& session);
 
-/// The filter that `--peer`, `--session`, `--type` and `--state` describe.
-[[nodiscard]] MessageFilter messageFilterOf(const Arguments& arguments);
+/// The filter that `--peer`, `--session`, `--type`, `--state`, `--since` and `--before` describe.
+[[nodiscard]] MessageFilter messageFilterOf(const World& world, const Arguments& arguments);
 
 /// The filter that `--peer`, `--session`, `--type`, `--reason`, `--error` and `--older-than` describe.
 [[nodiscard]] DeadLetterFilter deadLetterFilterOf(const Arguments& arguments);

@@ -46,6 +46,8 @@ Next next(MessageState from, Transition transition) noexcept {
     // Only a retained row can be sent again.
     case pair(acked, Transition::resend):
       return Next::pending;
+    case pair(acked, Transition::repeat):
+      return Next::pending;
 
     case pair(failed, Transition::redrive):
       return Next::pending;
@@ -77,6 +79,8 @@ std::string_view toString(Transition transition) noexcept {
       return "discard";
     case Transition::resend:
       return "resend";
+    case Transition::repeat:
+      return "repeat";
   }
   return "unknown";
 }

@@ -28,6 +28,8 @@ enum class Transition : std::uint8_t {
   discard,
   /// The peer has lost a message that it acknowledged: it is sent again under its sequence.
   resend,
+  /// An operator sends an acknowledged message once more: it is put at the tail of its session.
+  repeat,
 };
 
 /// The state after a transition.

@@ -80,18 +80,23 @@ public:
   virtual std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age) = 0;
 };
 
-/// An operator's changes: redrives, discards and makes dead letters.
+/// An operator's changes: redrives, discards and makes dead letters, and repeats acknowledged messages.
 ///
-/// The transaction must be durable for a redrive: if a power cut undid a sequence that the peer has seen, the next
-/// message with that number would be a duplicate.
+/// The transaction must be durable for a redrive and a repeat: if a power cut undid a sequence that the peer has seen,
+/// the next message with that number would be a duplicate.
 class DeadLetters : public Part {
 public:
-  /// `redrive`, `discard` or `fail` of the message with this id.
+  /// `redrive`, `discard`, `fail` or `repeat` of the message with this id. An acknowledged message that has expired is
+  /// not repeated.
   [[nodiscard]] virtual HandChange change(std::string_view messageId, delivery::Transition transition,
                                           std::string_view reason) = 0;
   /// `redrive` or `discard` of the dead letters that the slice's filter chooses among the next `looks`.
   [[nodiscard]] virtual SliceReport change(const DeadLetterSlice& slice, delivery::Transition transition,
                                            std::size_t looks) = 0;
+  /// `repeat` of the messages with these keys that are acknowledged and have not expired; returns how many.
+  virtual std::uint64_t repeat(std::span<const delivery::MessageKey> keys) = 0;
+  /// The highest key of a message so far.
+  [[nodiscard]] virtual delivery::MessageKey highestKey() = 0;
 };
 
 /// Operators' pauses and resumes. Each member returns whether it changed anything.

@@ -130,8 +130,9 @@ void Judge::compareCalls() {
 void Judge::compareOne(const std::string& name, const Entry& entry) {
   const std::uint32_t count = counts_[name];
   const bool ended = hasEnded(name, entry);
-  // Outside sessions only the id identifies repetitions, including those by an operator.
-  const std::uint32_t most = entry.session.empty() ? 1 : 1 + entry.redrives;
+  // Outside sessions only the id identifies repetitions, including those of a dead letter by an operator. What was
+  // acknowledged may be sent again after its mark has ended.
+  const std::uint32_t most = 1 + (entry.session.empty() ? entry.resends : entry.redrives);
   if (count > most) {
     ledger_.violated("P5", name + " took effect " + std::to_string(count) + " times, at most " + std::to_string(most) +
                                " were right");

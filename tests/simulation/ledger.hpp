@@ -41,6 +41,8 @@ struct Entry {
   bool deferred = false;
   /// How often an operator redrove it: each may repeat the effect.
   std::uint32_t redrives = 0;
+  /// How often of these it had been acknowledged before.
+  std::uint32_t resends = 0;
   /// How often its author got the answer that it was newly accepted, to be worked on later.
   std::uint32_t deferrals = 0;
   /// An operator made it a dead letter.

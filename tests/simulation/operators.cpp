@@ -13,7 +13,7 @@
 namespace ackbox::simulation {
 
 void Operators::act(Agent& agent) {
-  switch (drawBelow(common_.simulation.random(), 6)) {
+  switch (drawBelow(common_.simulation.random(), 7)) {
     case 0:
     case 1:
       redriveOrDiscard(agent);
@@ -26,6 +26,9 @@ void Operators::act(Agent& agent) {
       break;
     case 4:
       unblock(agent);
+      break;
+    case 5:
+      resend(agent);
       break;
     default:
       ask(agent);
@@ -53,6 +56,22 @@ void Operators::redriveOrDiscard(Agent& agent) {
       entry.discarded = true;
       if (OutboxOperator(outbox).discard(dead.messageId).done()) {
         common_.reach.saw(Situation::discarded);
+      }
+    }
+  }
+}
+
+void Operators::resend(Agent& agent) {
+  MessageFilter filter;
+  filter.state = MessageState::acked;
+  for (const MessageInfo& message : OutboxReader(agent.outbox()).messages(filter, 3).messages) {
+    if (Entry* const entry = common_.ledger.find(message.messageId)) {
+      ++entry->redrives;
+      ++entry->resends;
+      const ChangeReceipt receipt = OutboxOperator(agent.outbox()).resend(message.messageId);
+      if (receipt.done()) {
+        entry->sequence = receipt.sequence;
+        common_.reach.saw(Situation::resentByHand);
       }
     }
   }

@@ -89,6 +89,7 @@ constexpr std::array<Described, kSituations> kDescribed{{
     {Situation::decidedDiscard, "a failure function throws a message away"},
     {Situation::redriven, "a dead letter is redriven"},
     {Situation::redrivenAcked, "a redriven message is acknowledged"},
+    {Situation::resentByHand, "an operator sends an acknowledged message once more"},
     {Situation::discarded, "a dead letter is discarded"},
     {Situation::sessionBlocked, "a session blocked by a dead letter is let go on"},
     {Situation::peerPaused, "a peer is paused"},

@@ -96,6 +96,7 @@ enum class Situation : std::uint8_t {
   decidedDiscard,
   redriven,
   redrivenAcked,
+  resentByHand,
   discarded,
   sessionBlocked,
   peerPaused,

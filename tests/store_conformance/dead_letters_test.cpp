@@ -6,6 +6,7 @@
 
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "ackbox/error.hpp"
 #include "store_conformance/failed_messages.hpp"
@@ -57,6 +58,50 @@ TEST_CASE("P4: row 8: a redriven message keeps its id, data and expiry, and take
   REQUIRE(reply.messages.size() == 2);
   CHECK(reply.messages[0].frame.data == R"({"of":"a"})");
   CHECK(failed.world.problems() == "");
+}
+
+TEST_CASE("P4: an acknowledged message that is repeated keeps its id and takes its session's next number") {
+  World world;
+  world.options.ackedRetention = std::chrono::hours(1);
+  const auto store = world.open();
+  Frame brief = frameOf("s", "{}", "brief");
+  brief.expiresAt = world.clock->wallNow() + std::chrono::minutes(1);
+  Frame alone = frameOf("", "{}", "alone");
+  for (const Frame& frame : {frameOf("s", R"({"of":"a"})", "a"), brief, alone, frameOf("s", "{}", "live")}) {
+    REQUIRE(enqueueOne(*store, frame).isNew());
+  }
+  const auto ack = [&](const char* id) {
+    return inTransaction(*store, [&] { return store->settles().ackById(id).has_value(); });
+  };
+  const auto change = [&](const char* id) {
+    return inTransaction(*store, [&] { return store->deadLetters().change(id, Transition::repeat, {}).receipt; });
+  };
+  CHECK(change("a").refusal == Errc::invalidTransition);
+  CHECK(change("nobody").refusal == Errc::unknownMessage);
+  CHECK((ack("a") && ack("brief") && ack("alone")));
+  world.clock->advance(std::chrono::minutes(1));
+  CHECK(change("brief").refusal == Errc::invalidTransition);
+  CHECK(change("brief").state == MessageState::acked);
+  const ChangeReceipt repeated = change("a");
+  CHECK(repeated.done());
+  CHECK(repeated.sequence == 4);
+  CHECK(world.find("a")->state == MessageState::pending);
+  CHECK(world.find("a")->enqueuedAt == world.clock->wallNow());
+  CHECK(world.stats().pending == 2);
+  CHECK(world.stats().enqueued == 4);
+  CHECK(world.problems() == "");
+  // By keys: those that are not acknowledged, or have expired, are left out.
+  std::vector<delivery::MessageKey> keys;
+  for (const char* id : {"a", "brief", "alone", "live"}) {
+    keys.push_back(world.find(id)->row);
+  }
+  CHECK(inTransaction(*store, [&] { return store->deadLetters().repeat(keys); }) == 1);
+  CHECK(world.find("alone")->state == MessageState::pending);
+  CHECK(inTransaction(*store, [&] { return store->deadLetters().repeat(keys); }) == 0);
+  CHECK((ack("a") && ack("alone") && ack("live")));
+  CHECK(world.stats().acked == 6);
+  CHECK(world.stats().pending == 0);
+  CHECK(world.problems() == "");
 }
 
 TEST_CASE("P3: row 23: what the transition table does not contain is refused, and changes nothing") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/home_process.hpp"
 #include "base/options.hpp"
@@ -88,6 +89,33 @@ std::uint64_t changeFrames(manager::Core& core, const InboxFilter& filter, const
   return changed;
 }
 
+std::uint64_t repeatAll(manager::Core& core, MessageFilter filter) {
+  if (filter.state.value_or(MessageState::acked) != MessageState::acked) {
+    throw OptionError("filter.state", "must be acknowledged, or not be set: only such messages are sent again");
+  }
+  filter.state = MessageState::acked;
+  const delivery::MessageKey until = manager::commitBlocking(
+      core.writer(), false, [](store::Store& store) { return store.deadLetters().highestKey(); });
+  std::uint64_t changed = 0;
+  std::int64_t after = 0;
+  do {
+    const MessagePage page = core.reader().messages(filter, kSliceRows, after);
+    std::vector<delivery::MessageKey> keys;
+    for (const MessageInfo& message : page.messages) {
+      // Those behind it were sent again by this call, and acknowledged since.
+      if (message.row <= until) {
+        keys.push_back(message.row);
+      }
+    }
+    if (!keys.empty()) {
+      changed += manager::commitBlocking(core.writer(), true,
+                                         [&](store::Store& store) { return store.deadLetters().repeat(keys); });
+    }
+    after = page.next;
+  } while (after != 0 && after <= until);
+  return changed;
+}
+
 InboxReceipt retryFrame(store::Store& store, store::InboxKey key) {
   return store.inbox().retryNow(key).receipt;
 }
@@ -137,6 +165,14 @@ std::uint64_t OutboxOperator::reconcileFailed(std::uint32_t maxRetries) {
   DeadLetterFilter filter;
   filter.retriesBelow = maxRetries;
   return retryFailed(filter);
+}
+
+ChangeReceipt OutboxOperator::resend(std::string_view messageId) {
+  return changeOne(manager::here(core_), messageId, delivery::Transition::repeat).receipt;
+}
+
+std::uint64_t OutboxOperator::resend(const MessageFilter& filter) {
+  return repeatAll(manager::here(core_), filter);
 }
 
 ChangeReceipt OutboxOperator::discard(std::string_view messageId) {

@@ -38,6 +38,7 @@ StepEvents::StepEvents(StepJob& step, const Names& names, PeerWatch& watch) : re
       case delivery::Transition::redrive:
       case delivery::Transition::discard:
       case delivery::Transition::resend:
+      case delivery::Transition::repeat:
         continue;
     }
     outcomes_.push_back({{std::move(step.settled[index]->messageId), names.ofSessionsPeer(step.settled[index]->session),
@@ -80,6 +81,7 @@ void StepEvents::emit(EventHub& events) {
       case delivery::Transition::redrive:
       case delivery::Transition::discard:
       case delivery::Transition::resend:
+      case delivery::Transition::repeat:
         break;
     }
   }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "json/checked.hpp"
@@ -51,6 +52,7 @@ Response answerOf(const BulkChange& change) {
   return response;
 }
 
+constexpr std::size_t kIdsMost = 1'000;
 // More elements than any list of a choice may have.
 constexpr std::size_t kElementsMost = 1'000'000;
 
@@ -123,6 +125,22 @@ nlohmann::json choiceIn(const std::string& body, std::string_view list) {
                          (problem.empty() ? "" : "; ") + problem);
   }
   return document;
+}
+
+std::vector<std::string> idsMember(const nlohmann::json& value) {
+  if (!value.is_array() || value.empty() || value.size() > kIdsMost) {
+    throw InvalidRequest("ids must be an array of 1 to 1000 message ids");
+  }
+  std::vector<std::string> ids;
+  std::set<std::string> seen;
+  for (const nlohmann::json& id : value) {
+    std::string text = textMember("ids", id);
+    // A message that is named twice is changed once.
+    if (seen.insert(text).second) {
+      ids.push_back(std::move(text));
+    }
+  }
+  return ids;
 }
 
 std::string textMember(const std::string& name, const nlohmann::json& value) {

@@ -49,6 +49,8 @@ void answerBulk(Service& service, Request&& request, Respond&& respond, const Bu
 
 /// The object that names the rows to change. `list`: the member that lists rows one by one.
 [[nodiscard]] nlohmann::json choiceIn(const std::string& body, std::string_view list);
+/// 1 to 1,000 ids of messages, each once.
+[[nodiscard]] std::vector<std::string> idsMember(const nlohmann::json& value);
 [[nodiscard]] std::string textMember(const std::string& name, const nlohmann::json& value);
 [[nodiscard]] bool flagMember(const std::string& name, const nlohmann::json& value);
 [[nodiscard]] std::string auditText(const nlohmann::json& choice);

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,8 +20,6 @@
 
 namespace ackbox::serve {
 namespace {
-
-constexpr std::size_t kIdsMost = 1'000;
 
 /// The dead letters to change: those with one of `ids`, or those that match `filter`.
 struct Choice {
@@ -42,22 +39,6 @@ struct ChangeKind {
 constexpr ChangeKind kRetry{"dead-letters:retry", &OutboxOperator::retry, &OutboxOperator::retryFailed};
 constexpr ChangeKind kDiscard{"dead-letters:discard", &OutboxOperator::discard, &OutboxOperator::discardFailed};
 
-std::vector<std::string> idsOf(const nlohmann::json& value) {
-  if (!value.is_array() || value.empty() || value.size() > kIdsMost) {
-    throw InvalidRequest("ids must be an array of 1 to 1000 message ids");
-  }
-  std::vector<std::string> ids;
-  std::set<std::string> seen;
-  for (const nlohmann::json& id : value) {
-    std::string text = textMember("ids", id);
-    // A message that is named twice is changed once.
-    if (seen.insert(text).second) {
-      ids.push_back(std::move(text));
-    }
-  }
-  return ids;
-}
-
 std::chrono::milliseconds ageOf(const nlohmann::json& value) {
   const auto parsed = parseDuration(textMember("older_than", value));
   if (!parsed) {
@@ -74,7 +55,7 @@ Choice readChoice(const std::string& body) {
   for (const auto& [name, value] : document.items()) {
     ++restrictions;
     if (name == "ids") {
-      choice.ids = idsOf(value);
+      choice.ids = idsMember(value);
     } else if (name == "peer") {
       choice.filter.peer = textMember(name, value);
     } else if (name == "session") {

@@ -131,6 +131,8 @@ void listMessages(Service& service, Request&& request, Respond&& respond) {
   filter.peer = request.query.text("peer");
   filter.session = request.query.text("session");
   filter.type = request.query.text("type");
+  filter.since = request.query.instant("since");
+  filter.before = request.query.instant("before");
   const PageWish wish = takePage(request.query);
   request.query.finish();
   service.workers().answer(

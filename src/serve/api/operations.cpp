@@ -20,6 +20,7 @@ constexpr std::array kOperations = std::to_array<Operation>({
     {"POST", "/v1/messages", kSend, kMessagesBytesMax, enqueue},
     {"GET", "/v1/messages", kRead, 0, listMessages},
     {"GET", "/v1/messages/{id}", kReadOrSend, 0, showMessage},
+    {"POST", "/v1/messages:resend", kOperate, kFilterBytesMax, resendMessages},
     {"GET", "/v1/stats", kRead, 0, showStats},
     {"GET", "/v1/peers", kRead, 0, listPeers},
     {"GET", "/v1/sessions", kRead, 0, listSessions},

@@ -5,6 +5,7 @@
 
 #include "base/duration.hpp"
 #include "base/hex.hpp"
+#include "base/timestamp.hpp"
 
 namespace ackbox::serve {
 std::optional<std::string> percentDecoded(std::string_view text, bool isQuery) {
@@ -77,6 +78,18 @@ std::optional<std::chrono::milliseconds> Query::duration(std::string_view name) 
   const auto parsed = parseDuration(*value);
   if (!parsed) {
     throw InvalidRequest(std::string(name) + " must be a duration, such as 500ms, 10s, 5m, 2h or 7d");
+  }
+  return parsed;
+}
+
+std::optional<WallTime> Query::instant(std::string_view name) {
+  const std::optional<std::string> value = text(name);
+  if (!value) {
+    return std::nullopt;
+  }
+  const auto parsed = parseTimestamp(*value);
+  if (!parsed) {
+    throw InvalidRequest(std::string(name) + " must be an instant, such as 2026-01-31T12:00:00Z");
   }
   return parsed;
 }

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "ackbox/clock.hpp"
+
 namespace ackbox::serve {
 
 /// A request that its operation cannot process, with a sentence for the caller. Answered with 422.
@@ -35,6 +37,7 @@ public:
   [[nodiscard]] std::optional<std::string> text(std::string_view name);
   [[nodiscard]] std::optional<std::uint64_t> count(std::string_view name, std::uint64_t most);
   [[nodiscard]] std::optional<std::chrono::milliseconds> duration(std::string_view name);
+  [[nodiscard]] std::optional<WallTime> instant(std::string_view name);
   /// `true`, `false`, or the name alone, which means true. False if absent.
   [[nodiscard]] bool flag(std::string_view name);
 

@@ -109,6 +109,16 @@ OutboxManager ToolStage::agent(OutboxOptions options) const {
   return OutboxManager::open(file(), options);
 }
 
+void ToolStage::deliverAndKeep() const {
+  OutboxOptions options;
+  options.ackedRetention = std::chrono::hours(1);
+  OutboxManager manager = agent(options);
+  manager.setSender(std::make_shared<ScriptedSender>(
+      [](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); }));
+  while (manager.drainOnce().acked != 0) {
+  }
+}
+
 ToolResult ToolStage::run(std::vector<std::string> arguments, const ToolSetting& setting) const {
   std::istringstream in(setting.in);
   std::ostringstream out;

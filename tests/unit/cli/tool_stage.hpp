@@ -42,6 +42,8 @@ public:
   [[nodiscard]] std::string file() const { return dir_.file("agent.db").string(); }
   [[nodiscard]] std::string path(const std::string& name) const { return dir_.file(name).string(); }
   [[nodiscard]] ManualClock& clock() const { return *clock_; }
+  /// Delivers what is pending to `bob`, and keeps it for an hour.
+  void deliverAndKeep() const;
   /// The disk that the tool finds.
   void setDisk(const cli::Disk& disk) { disk_ = disk; }
 

@@ -115,6 +115,29 @@ TEST_CASE("what operators change") {
   stage.checkGolden("changing.txt");
 }
 
+TEST_CASE("acknowledged messages that were kept are counted, and sent once more when --yes is said") {
+  ToolStage stage;
+  stage.play({"list", "@", "--state", "acked", "--since", "1h"});
+  stage.play({"list", "@", "--since", "2023-11-14T22:13:20Z", "--before", "1m", "--json", "--limit", "1"});
+  stage.play({"list", "@", "--since", "1h", "--error", "lamps"});
+  stage.play({"list", "@", "--since", "yesterday"});
+  stage.play({"resend", "@", "--all", "--dry-run"});
+  stage.deliverAndKeep();
+  stage.play({"resend", "@"});
+  stage.play({"resend", "@", "--peer", "bob", "--dry-run"});
+  stage.play({"resend", "@", "--before", "7d", "--dry-run", "--json"});
+  stage.play({"resend", "@", "--peer", "bob"});
+  stage.play({"resend", "@", "--peer", "bob", "--yes"});
+  stage.play({"resend", "@", "--peer", "bob", "--yes"});
+  stage.play({"resend", "@", "pending-1", "nobody"});
+  stage.deliverAndKeep();
+  stage.play({"resend", "@", "pending-1"});
+  stage.play({"list", "@", "--peer", "bob", "--session", "orders"});
+  stage.play({"resend", "@", "--peer", "rob", "--yes", "--json"});
+  stage.play({"export", "@", "--state", "failed", "--type", "none"});
+  stage.checkGolden("resend.txt");
+}
+
 TEST_CASE("what is kept of senders, and what changes by hand leave behind") {
   ToolStage stage;
   stage.play({"senders", "@"});

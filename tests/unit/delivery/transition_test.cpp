@@ -71,8 +71,15 @@ constexpr Pair kTable[] = {
     {sent, Transition::resend, kIllegal},
     {acked, Transition::resend, Next::pending},
     {failed, Transition::resend, kIllegal},
+
+    // An operator sends an acknowledged message once more.
+    {pending, Transition::repeat, kIllegal},
+    {sending, Transition::repeat, kIllegal},
+    {sent, Transition::repeat, kIllegal},
+    {acked, Transition::repeat, Next::pending},
+    {failed, Transition::repeat, kIllegal},
 };
-static_assert(std::size(kTable) == 5U * 9U);
+static_assert(std::size(kTable) == 5U * 10U);
 
 TEST_CASE("row 23: every pair of state and transition leads where the design says, and nowhere else") {
   for (const Pair& pair : kTable) {
@@ -94,6 +101,7 @@ TEST_CASE("Each transition has a name of its own") {
   CHECK((toString(Transition::release) == "release"));
   CHECK((toString(Transition::discard) == "discard"));
   CHECK((toString(Transition::resend) == "resend"));
+  CHECK((toString(Transition::repeat) == "repeat"));
   CHECK((toString(static_cast<Transition>(99)) == "unknown"));
 }
 

@@ -237,6 +237,43 @@ TEST_CASE("row 20: dead letters are listed and discarded by what they have in co
   CHECK(box.manager.getStats().failed == 0);
 }
 
+TEST_CASE("P5: what is sent again is sent once more, in its order, and what was acknowledged meanwhile is not") {
+  OutboxOptions options;
+  options.ackedRetention = std::chrono::hours(24);
+  Outbox box(options);
+  const auto drain = [&box] {
+    while (box.manager.drainOnce().acked != 0) {
+    }
+  };
+  // More than a slice.
+  for (int index = 0; index < 1'200; ++index) {
+    box.enqueue(index % 2 == 0 ? "s" : "t", "m" + std::to_string(index));
+  }
+  drain();
+  box.clock->advance(std::chrono::hours(2));
+  const WallTime later = box.clock->wallNow();
+  box.enqueue("s", "late");
+  drain();
+  OutboxOperator changes(box.manager);
+  CHECK_THROWS_WITH_AS(changes.resend(MessageFilter{.state = MessageState::failed}), doctest::Contains("filter.state"),
+                       Error);
+  CHECK(changes.resend(MessageFilter{.type = "none"}) == 0);
+  CHECK(changes.resend(MessageFilter{.session = "s", .since = later}) == 1);
+  CHECK(box.manager.find("late")->state == MessageState::pending);
+  CHECK(changes.resend(MessageFilter{.session = "s", .before = later}) == 600);
+  const std::size_t before = box.sender->frames().size();
+  drain();
+  const auto frames = box.sender->frames();
+  REQUIRE(frames.size() == before + 601);
+  CHECK(frames[before].messageId == "late");
+  CHECK(frames[before + 1].messageId == "m0");
+  CHECK(frames[before + 600].messageId == "m1198");
+  CHECK(frames[before + 600].sequence == 1'202);
+  CHECK(changes.resend("m1").done());
+  CHECK(changes.resend("m1").refusal == Errc::invalidTransition);
+  CHECK(OutboxReader(box.manager).verify().clean());
+}
+
 TEST_CASE("row 22: cleanupDone deletes acknowledged rows of the age given, and no younger ones") {
   OutboxOptions options;
   options.ackedRetention = std::chrono::hours(24);

@@ -228,6 +228,17 @@ TEST_CASE("Every operation of the document answers as it says") {
   driver.drive("GET", "/v1/operations/{id}", "/v1/operations/" + change.at("id").dump(), 200);
   driver.drive("GET", "/v1/operations/{id}", "/v1/operations/99", 404);
 
+  // Acknowledged messages.
+  const std::string resend = "/v1/messages:resend";
+  const std::string all = R"({"since":"2000-01-01T00:00:00Z","before":"2000-01-02T00:00:00Z"})";
+  CHECK(driver.drive("POST", resend, resend + "?dry_run=true", 200, R"({"all":true})", kJson).at("count") != 0);
+  CHECK(driver.drive("POST", resend, resend, 200, all, kJson).at("changed") == 0);
+  CHECK(driver.drive("POST", resend, resend, 200, R"({"ids":["none"]})", kJson).at("changed") == 0);
+  driver.drive("POST", resend, resend, 422, R"({"since":"yesterday"})", kJson);
+  driver.drive("POST", resend, resend, 422, R"({"reason":"x"})", kJson);
+  driver.drive("GET", "/v1/messages", "/v1/messages?since=2h", 422);
+  CHECK(driver.drive("GET", "/v1/messages", "/v1/messages?before=2000-01-01T00:00:00Z", 200).at("messages").empty());
+
   // Holds.
   for (const std::string verb : {"pause", "resume"}) {
     const json changed = driver.drive("POST", "/v1/peers/{peer}:" + verb, "/v1/peers/bob:" + verb, 200);

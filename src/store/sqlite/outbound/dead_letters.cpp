@@ -15,18 +15,23 @@ DeadLetters::DeadLetters(Context& context, Outbox& outbox, Settles& settles, Hol
       outbox_(outbox),
       settles_(settles),
       holds_(holds),
-      locate_(context.prepare(
-          std::string("SELECT o.id,o.session_id,p.id,s.name,")
-              .append(kRowState)
-              .append(",o.sequence,p.name,o.last_error FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN "
-                      "#peers AS p ON p.id=s.peer_id WHERE o.id=")
-              .append(keyOfMessage()))),
+      locate_(context.prepare(std::string("SELECT o.id,o.session_id,p.id,s.name,")
+                                  .append(kRowState)
+                                  .append(",o.sequence,p.name,o.last_error,o.expires_at_ms FROM #outbox AS o JOIN "
+                                          "#sessions AS s ON s.id=o.session_id JOIN "
+                                          "#peers AS p ON p.id=s.peer_id WHERE o.id=")
+                                  .append(keyOfMessage()))),
       highest_(context.prepare("SELECT max(id) FROM #outbox")),
-      choose_(context.prepare(deadLetterSelect("o.id,o.session_id,p.id,s.name,o.sequence"))) {}
+      choose_(context.prepare(deadLetterSelect("o.id,o.session_id,p.id,s.name,o.sequence"))),
+      placeOfAcked_(context.prepare(
+          "SELECT o.id,o.session_id,p.id,s.name,o.sequence FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id "
+          "JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=?1 AND o.state=3 AND (o.expires_at_ms IS NULL OR "
+          "o.expires_at_ms>?2)")) {}
 
 HandChange DeadLetters::change(std::string_view messageId, Transition transition, std::string_view reason) {
   HandChange made;
   Place place{};
+  bool hasExpired = false;
   context_.gathered.flush();
   context_.inFlight.claims.flush();
   {
@@ -42,13 +47,16 @@ HandChange DeadLetters::change(std::string_view messageId, Transition transition
     made.peer = query.text(6);
     made.session = place.sessionName;
     made.lastError = query.text(7);
+    hasExpired = query.optionalInstant(8).value_or(WallTime::max()) <= context_.clock.wallNow();
   }
   // Only its owner may settle a message in flight; the transition table's `fail` is for that owner.
   const bool inFlight = made.receipt.state == MessageState::sending;
-  if (inFlight || delivery::next(made.receipt.state, transition) == Next::illegal) {
+  const bool isMove = transition == Transition::redrive || transition == Transition::repeat;
+  if (inFlight || delivery::next(made.receipt.state, transition) == Next::illegal ||
+      (transition == Transition::repeat && hasExpired)) {
     made.receipt.refusal = Errc::invalidTransition;
-  } else if (transition == Transition::redrive) {
-    made.receipt.sequence = redrive(place);
+  } else if (isMove) {
+    made.receipt.sequence = redrive(place, made.receipt.state);
   } else {
     // A dead letter always has a reason.
     made.reason = reason.empty() ? std::string_view("marked-failed") : truncatedError(reason);
@@ -63,9 +71,7 @@ SliceReport DeadLetters::change(const DeadLetterSlice& slice, Transition transit
   SliceReport report;
   report.next = slice;
   if (slice.until == 0) {
-    Query query(highest_);
-    query.next();
-    report.next.until = query.integer(0);
+    report.next.until = highestKey();
   }
   std::vector<Place> chosen;
   std::size_t looked = 0;
@@ -83,7 +89,7 @@ SliceReport DeadLetters::change(const DeadLetterSlice& slice, Transition transit
   }
   for (const Place& place : chosen) {
     if (transition == Transition::redrive) {
-      static_cast<void>(redrive(place));
+      static_cast<void>(redrive(place, MessageState::failed));
     } else {
       static_cast<void>(settle(place, MessageState::failed, transition, {}));
     }
@@ -93,9 +99,33 @@ SliceReport DeadLetters::change(const DeadLetterSlice& slice, Transition transit
   return report;
 }
 
-std::uint64_t DeadLetters::redrive(const Place& place) {
+std::uint64_t DeadLetters::repeat(std::span<const delivery::MessageKey> keys) {
+  context_.gathered.flush();
+  std::uint64_t count = 0;
+  for (const delivery::MessageKey key : keys) {
+    std::optional<Place> place;
+    if (Query query(placeOfAcked_, key, context_.clock.wallNow()); query.next()) {
+      place = {query.integer(0), query.integer(1), query.integer(2), query.text(3), query.as<std::uint64_t>(4)};
+    }
+    if (place) {
+      static_cast<void>(redrive(*place, MessageState::acked));
+      ++count;
+    }
+  }
+  return count;
+}
+
+delivery::MessageKey DeadLetters::highestKey() {
+  context_.gathered.flush();
+  Query query(highest_);
+  query.next();
+  return query.integer(0);
+}
+
+std::uint64_t DeadLetters::redrive(const Place& place, MessageState from) {
   holds_.endBlock(place.session, place.key);
-  return outbox_.redrive({.key = place.key,
+  return outbox_.redrive({.from = from,
+                          .key = place.key,
                           .session = place.session,
                           .peer = place.peer,
                           .sessionName = place.sessionName,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,8 @@ public:
                                   std::string_view reason) override;
   [[nodiscard]] SliceReport change(const DeadLetterSlice& slice, delivery::Transition transition,
                                    std::size_t looks) override;
+  std::uint64_t repeat(std::span<const delivery::MessageKey> keys) override;
+  [[nodiscard]] delivery::MessageKey highestKey() override;
 
 private:
   struct Place {
@@ -33,7 +36,8 @@ private:
     std::string sessionName;
     std::uint64_t sequence;
   };
-  [[nodiscard]] std::uint64_t redrive(const Place& place);
+  /// Moves a dead letter, or an acknowledged message.
+  [[nodiscard]] std::uint64_t redrive(const Place& place, MessageState from);
   [[nodiscard]] std::optional<SettledMessage> settle(const Place& place, MessageState from,
                                                      delivery::Transition transition, std::string_view reason);
 
@@ -44,6 +48,7 @@ private:
   Statement locate_;
   Statement highest_;
   Statement choose_;
+  Statement placeOfAcked_;
 };
 
 /// SELECT of `columns` from `o` (#outbox), `s` (#sessions) and `p` (#peers); the last column is whether the filter

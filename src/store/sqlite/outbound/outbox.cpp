@@ -35,7 +35,7 @@ Outbox::Outbox(Context& context, const Peers& peers, OutboxRows& rows, Discovery
               .append(",")
               .append(movedChecksum())
               .append(",expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data FROM #outbox AS o "
-                      "WHERE id=?1 AND state=4"))),
+                      "WHERE id=?1 AND state=?5"))),
       bytesOf_(context.prepare("SELECT length(data) FROM #outbox WHERE id=?1")) {}
 
 EnqueueReceipt Outbox::enqueue(const Frame& frame) {
@@ -77,22 +77,22 @@ void Outbox::superseded(const Supersedable& message, const Frame& frame, const E
                          .bySequence = receipt.sequence});
 }
 
-std::uint64_t Outbox::redrive(const Redrive& letter) {
+std::uint64_t Outbox::redrive(const Redrive& message) {
   context_.gathered.flush();
-  SessionTail unordered{letter.session, 0, kPriorityDefault, true};
-  SessionTail& tail = letter.sequence == 0 ? unordered : tailOf({letter.peer, letter.sessionName}, kPriorityDefault);
+  SessionTail unordered{message.session, 0, kPriorityDefault, true};
+  SessionTail& tail = message.sequence == 0 ? unordered : tailOf({message.peer, message.sessionName}, kPriorityDefault);
   const SessionTail place = tail.next(tail.priority);
   const delivery::MessageKey newKey = context_.counters.value(Counter::lastKey) + 1;
-  rows_.vacate(letter.key);
-  if (Query(redrive_, letter.key, place.lastSequence, context_.clock.wallNow(), newKey).run() == 0) {
-    throw Error(Errc::invalidTransition, "only a dead letter is redriven");
+  rows_.vacate(message.key);
+  if (Query(redrive_, message.key, place.lastSequence, context_.clock.wallNow(), newKey, message.from).run() == 0) {
+    throw Error(Errc::invalidTransition, "only a dead letter is redriven, and only an acknowledged message repeated");
   }
-  rows_.remove(letter.key);
-  context_.counters.subtractRows(place.key, MessageState::failed, 1, 0);
+  rows_.remove(message.key);
+  context_.counters.subtractRows(place.key, message.from, 1, 0);
   Query size(bytesOf_, newKey);
   size.next();
   stored_.push_back({newKey, place.key, MessageState::pending, {}, {}});
-  append(letter.peer, tail, place, newKey, size.integer(0));
+  append(message.peer, tail, place, newKey, size.integer(0));
   // It was counted at its first enqueue.
   context_.counters.add(place.key, Counter::enqueued, -1);
   return place.lastSequence;

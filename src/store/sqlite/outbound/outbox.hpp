@@ -24,8 +24,9 @@ public:
 
   EnqueueReceipt enqueue(const Frame& frame) override;
 
-  /// A dead letter, and its place.
+  /// A dead letter, or an acknowledged message that is repeated, and its place.
   struct Redrive {
+    MessageState from = MessageState::failed;
     delivery::MessageKey key = 0;
     delivery::SessionKey session = 0;
     delivery::PeerKey peer = 0;
@@ -33,8 +34,8 @@ public:
     /// 0 if it is unordered.
     std::uint64_t sequence = 0;
   };
-  /// Puts a dead letter at its session's tail, as a new row with a new sequence. Returns the sequence.
-  std::uint64_t redrive(const Redrive& letter);
+  /// Puts the message at its session's tail, as a new row with a new sequence. Returns the sequence.
+  std::uint64_t redrive(const Redrive& message);
 
   [[nodiscard]] std::vector<SupersededMessage> takeSuperseded() override;
 

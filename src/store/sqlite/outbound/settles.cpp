@@ -50,7 +50,8 @@ MessageState stateOf(Next next) {
 
 // Whether a settlement may have this transition: the others need more than one row's state.
 bool isSettle(Transition transition) {
-  return transition != Transition::claim && transition != Transition::redrive && transition != Transition::resend;
+  return transition != Transition::claim && transition != Transition::redrive && transition != Transition::resend &&
+         transition != Transition::repeat;
 }
 
 }  // namespace

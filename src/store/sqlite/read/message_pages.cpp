@@ -30,7 +30,10 @@ std::string messageSelect(const std::string& columns, std::string_view rows, std
       .append(columns)
       .append(",(?3 IS NULL OR ")
       .append(kRowState)
-      .append("=?3) AND (?4 IS NULL OR p.name=?4) AND (?5 IS NULL OR s.name=?5) AND (?6 IS NULL OR o.type=?6) FROM ")
+      .append(
+          "=?3) AND (?4 IS NULL OR p.name=?4) AND (?5 IS NULL OR s.name=?5) AND (?6 IS NULL OR o.type=?6) AND (?7 IS "
+          "NULL OR o.created_at_ms>=?7) "
+          "AND (?8 IS NULL OR o.created_at_ms<?8) FROM ")
       .append(rows)
       .append(" CROSS JOIN #sessions AS s ON s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.id>?1")
       .append(where)
@@ -179,12 +182,14 @@ MessagePage MessagePages::messages(const MessageFilter& filter, std::size_t limi
   const bool failed = filter.state == MessageState::failed;
   const bool sending = filter.state == MessageState::sending;
   Statement& listing = failed ? failedMessages_ : sending ? sendingMessages_ : messages_;
-  Query found(listing, after, kPageLooks, filter.state, filter.peer, filter.session, filter.type);
+  Query found(listing, after, kPageLooks, filter.state, filter.peer, filter.session, filter.type, filter.since,
+              filter.before);
   return readPage<MessagePage>(found, limit, kListedChosenColumn, infoOf);
 }
 
 StoredPage MessagePages::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) {
-  Query found(storedMessages_, after, kPageLooks, filter.state, filter.peer, filter.session, filter.type);
+  Query found(storedMessages_, after, kPageLooks, filter.state, filter.peer, filter.session, filter.type, filter.since,
+              filter.before);
   return readPage<StoredPage>(found, limit, kStoredChosenColumn, [this](const Query& row) { return storedOf(row); });
 }
 

@@ -3,7 +3,7 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'init serve health stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'init serve health stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry resend discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
@@ -38,6 +38,8 @@ _ackbox() {
     'list --type') return ;;
     'list --reason') return ;;
     'list --error') return ;;
+    'list --since') return ;;
+    'list --before') return ;;
     'list --limit') return ;;
     'list --after') return ;;
     'show --prefix') return ;;
@@ -68,6 +70,8 @@ _ackbox() {
     'export --peer') return ;;
     'export --session') return ;;
     'export --type') return ;;
+    'export --since') return ;;
+    'export --before') return ;;
     'enqueue --prefix') return ;;
     'enqueue --busy-timeout') return ;;
     'enqueue --log') words='error warning info debug' ;;
@@ -85,6 +89,14 @@ _ackbox() {
     'retry --reason') return ;;
     'retry --error') return ;;
     'retry --older-than') return ;;
+    'resend --prefix') return ;;
+    'resend --busy-timeout') return ;;
+    'resend --log') words='error warning info debug' ;;
+    'resend --peer') return ;;
+    'resend --session') return ;;
+    'resend --type') return ;;
+    'resend --since') return ;;
+    'resend --before') return ;;
     'discard --prefix') return ;;
     'discard --busy-timeout') return ;;
     'discard --log') words='error warning info debug' ;;
@@ -168,7 +180,7 @@ _ackbox() {
       peers) words='-h --help --json --prefix --busy-timeout' ;;
       sessions) words='-h --help --json --prefix --busy-timeout --peer --all --limit --after' ;;
       blocked) words='-h --help --json --prefix --busy-timeout --limit' ;;
-      list) words='-h --help --json --prefix --busy-timeout --state --peer --session --type --reason --error --limit --after' ;;
+      list) words='-h --help --json --prefix --busy-timeout --state --peer --session --type --reason --error --since --before --limit --after' ;;
       show) words='-h --help --json --prefix --busy-timeout' ;;
       explain) words='-h --help --json --prefix --busy-timeout' ;;
       verify) words='-h --help --json --prefix --busy-timeout' ;;
@@ -176,9 +188,10 @@ _ackbox() {
       inbox) words='-h --help --json --prefix --busy-timeout --source --session --state --limit --after' ;;
       inbox-show) words='-h --help --json --prefix --busy-timeout --source' ;;
       inbox-explain) words='-h --help --json --prefix --busy-timeout --source' ;;
-      export) words='-h --help --json --prefix --busy-timeout --state --peer --session --type' ;;
+      export) words='-h --help --json --prefix --busy-timeout --state --peer --session --type --since --before' ;;
       enqueue) words='-h --help --json --prefix --busy-timeout --log --input --peer --session --type --max-pending' ;;
       retry) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --error --older-than --all --dry-run' ;;
+      resend) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --since --before --all --dry-run --yes' ;;
       discard) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --error --older-than --all --dry-run --yes' ;;
       inbox-retry) words='-h --help --json --prefix --busy-timeout --log --source --session --state --all' ;;
       inbox-discard) words='-h --help --json --prefix --busy-timeout --log --source --session --state --all --reason --yes' ;;

@@ -67,6 +67,8 @@ complete -c ackbox -n '__fish_seen_subcommand_from list' -l session -d 'Messages
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l type -d 'Messages of this type' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l reason -d 'Dead letters with exactly this reason' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l error -d 'Dead letters whose last error contains this' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l since -d 'Messages enqueued at this time or later: 2h ago, or an instant' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l before -d 'Messages enqueued before this time' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l limit -d 'At most this many; 0: all (default 100)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l after -d 'Continue after this row' -x
 complete -c ackbox -n __fish_use_subcommand -a show -d 'Show a message with its data'
@@ -129,6 +131,8 @@ complete -c ackbox -n '__fish_seen_subcommand_from export' -l state -d 'Only tho
 complete -c ackbox -n '__fish_seen_subcommand_from export' -l peer -d 'Messages of this peer' -x
 complete -c ackbox -n '__fish_seen_subcommand_from export' -l session -d 'Messages of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from export' -l type -d 'Messages of this type' -x
+complete -c ackbox -n '__fish_seen_subcommand_from export' -l since -d 'Messages enqueued at this time or later: 2h ago, or an instant' -x
+complete -c ackbox -n '__fish_seen_subcommand_from export' -l before -d 'Messages enqueued before this time' -x
 complete -c ackbox -n __fish_use_subcommand -a enqueue -d 'Store frames from JSON lines: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -F
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l help -d 'Print this help'
@@ -156,6 +160,21 @@ complete -c ackbox -n '__fish_seen_subcommand_from retry' -l error -d 'Dead lett
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l older-than -d 'Dead letters that failed at least so long ago' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l all -d 'All dead letters'
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l dry-run -d 'Only say how many the filter chooses'
+complete -c ackbox -n __fish_use_subcommand -a resend -d 'Send acknowledged messages once more that the file has kept (acked_retention), as to a receiver that has lost them: under their ids, with new numbers. They take effect again'
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -F
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l peer -d 'Messages of this peer' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l session -d 'Messages of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l type -d 'Messages of this type' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l since -d 'Messages enqueued at this time or later: 2h ago, or an instant' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l before -d 'Messages enqueued before this time' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l all -d 'All acknowledged messages that were kept'
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l dry-run -d 'Only say how many the filter chooses'
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l yes -d 'Really send all that the filter chooses'
 complete -c ackbox -n __fish_use_subcommand -a discard -d 'Delete dead letters, for good'
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -F
 complete -c ackbox -n '__fish_seen_subcommand_from discard' -l help -d 'Print this help'

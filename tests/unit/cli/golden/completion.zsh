@@ -21,6 +21,7 @@ _ackbox() {
     'export:Write messages as JSON lines (proto/export.md), which enqueue reads back'
     'enqueue:Store frames from JSON lines\: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
     'retry:Send dead letters again\: at the tails of their sessions, with new numbers and no charged attempts'
+    'resend:Send acknowledged messages once more that the file has kept (acked_retention), as to a receiver that has lost them\: under their ids, with new numbers. They take effect again'
     'discard:Delete dead letters, for good'
     'inbox-retry:Run deferred frames again now, and set their charged runs back to 0'
     'inbox-discard:Give deferred frames up, for good\: their senders get a dead letter. Refused for a frame that is running'
@@ -133,6 +134,8 @@ _ackbox() {
         '--type[Messages of this type]:TYPE:' \
         '--reason[Dead letters with exactly this reason]:TEXT:' \
         '--error[Dead letters whose last error contains this]:TEXT:' \
+        '--since[Messages enqueued at this time or later\: 2h ago, or an instant]:TIME:' \
+        '--before[Messages enqueued before this time]:TIME:' \
         '--limit[At most this many; 0\: all (default 100)]:COUNT:' \
         '--after[Continue after this row]:ROW:' ;;
     show)
@@ -215,7 +218,9 @@ _ackbox() {
         '--state[Only those in this state]:STATE:(pending sending sent acked failed)' \
         '--peer[Messages of this peer]:NAME:' \
         '--session[Messages of this session]:NAME:' \
-        '--type[Messages of this type]:TYPE:' ;;
+        '--type[Messages of this type]:TYPE:' \
+        '--since[Messages enqueued at this time or later\: 2h ago, or an instant]:TIME:' \
+        '--before[Messages enqueued before this time]:TIME:' ;;
     enqueue)
       _arguments \
         '-h[Print this help]' \
@@ -248,6 +253,24 @@ _ackbox() {
         '--older-than[Dead letters that failed at least so long ago]:DURATION:' \
         '--all[All dead letters]' \
         '--dry-run[Only say how many the filter chooses]' ;;
+    resend)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
+        '*:ID:' \
+        '--peer[Messages of this peer]:NAME:' \
+        '--session[Messages of this session]:NAME:' \
+        '--type[Messages of this type]:TYPE:' \
+        '--since[Messages enqueued at this time or later\: 2h ago, or an instant]:TIME:' \
+        '--before[Messages enqueued before this time]:TIME:' \
+        '--all[All acknowledged messages that were kept]' \
+        '--dry-run[Only say how many the filter chooses]' \
+        '--yes[Really send all that the filter chooses]' ;;
     discard)
       _arguments \
         '-h[Print this help]' \

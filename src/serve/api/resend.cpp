@@ -1,0 +1,120 @@
+// `POST /v1/messages:resend`, which sends acknowledged messages once more: those of a list or a filter, in the
+// background. It can be previewed.
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ackbox/message_page.hpp"
+#include "base/timestamp.hpp"
+#include "records/message.hpp"
+#include "serve/api/bulk_request.hpp"
+#include "serve/api/operations.hpp"
+#include "serve/api/service.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+// As many pages as read about 500,000 rows.
+constexpr int kPreviewPagesMost = 50;
+
+/// The messages to send: those with one of `ids`, or those that match `filter`.
+struct ResendChoice {
+  std::vector<std::string> ids = {};
+  MessageFilter filter = {};
+  // The request's text, for the audit.
+  std::string text = {};
+};
+
+WallTime instantMember(const std::string& name, const nlohmann::json& value) {
+  const auto parsed = parseTimestamp(textMember(name, value));
+  if (!parsed) {
+    throw InvalidRequest(name + " must be an instant, such as 2026-01-31T12:00:00Z");
+  }
+  return *parsed;
+}
+
+ResendChoice readResendChoice(const std::string& body) {
+  const nlohmann::json document = choiceIn(body, "ids");
+  ResendChoice choice;
+  choice.filter.state = MessageState::acked;
+  bool isAll = false;
+  std::size_t restrictions = 0;
+  for (const auto& [name, value] : document.items()) {
+    ++restrictions;
+    if (name == "ids") {
+      choice.ids = idsMember(value);
+    } else if (name == "peer") {
+      choice.filter.peer = textMember(name, value);
+    } else if (name == "session") {
+      choice.filter.session = textMember(name, value);
+    } else if (name == "type") {
+      choice.filter.type = textMember(name, value);
+    } else if (name == "since") {
+      choice.filter.since = instantMember(name, value);
+    } else if (name == "before") {
+      choice.filter.before = instantMember(name, value);
+    } else if (name == "all") {
+      isAll = flagMember(name, value);
+      --restrictions;
+    } else {
+      throw InvalidRequest("there is no member '" + name + "'; see openapi.json");
+    }
+  }
+  if ((restrictions == 0) != isAll || (!choice.ids.empty() && restrictions > 1)) {
+    throw InvalidRequest("say ids, or a filter, or {\"all\":true}; no two of them");
+  }
+  choice.text = auditText(document);
+  return choice;
+}
+
+/// The number of messages that would be sent, and the first of them.
+Response previewOfResend(const OutboxReader& reader, const ResendChoice& choice) {
+  std::uint64_t count = 0;
+  std::vector<MessageInfo> sample;
+  const auto add = [&](const MessageInfo& message) {
+    if (count++ < kPreviewSample) {
+      sample.push_back(message);
+    }
+  };
+  for (const std::string& id : choice.ids) {
+    const std::optional<MessageInfo> message = reader.find(id);
+    if (message && message->state == MessageState::acked) {
+      add(*message);
+    }
+  }
+  std::int64_t after = 0;
+  int pages = 0;
+  do {
+    const MessagePage page = choice.ids.empty() ? reader.messages(choice.filter, kPreviewPage, after) : MessagePage();
+    for (const MessageInfo& message : page.messages) {
+      add(message);
+    }
+    after = page.next;
+  } while (after != 0 && ++pages < kPreviewPagesMost);
+  return previewAnswer(count, after == 0, records::listOf(sample));
+}
+
+}  // namespace
+
+void resendMessages(Service& service, Request&& request, Respond&& respond) {
+  const BulkWish wish = takeBulkWish(request.query);
+  const auto choice = std::make_shared<const ResendChoice>(readResendChoice(request.body));
+  answerBulk(service, std::move(request), std::move(respond), wish,
+             {.name = "messages:resend",
+              .choice = choice->text,
+              .preview = [&service, choice] { return previewOfResend(service.reader(), *choice); },
+              .change =
+                  [&service, choice](std::uint64_t& changed) {
+                    if (choice->ids.empty()) {
+                      changed = service.changes().resend(choice->filter);
+                    }
+                    for (const std::string& id : choice->ids) {
+                      changed += service.changes().resend(id).done() ? 1U : 0U;
+                    }
+                  }});
+}
+
+}  // namespace ackbox::serve
