@@ -101,7 +101,7 @@ class MarksTest(unittest.TestCase):
         itself.append(itself)
         refused = [math.nan, math.inf, b"bytes", {1}, decimal.Decimal(1), datetime.datetime(2026, 1, 1), {1: "a"}, object(),
                    {"a": {None: 1}}, itself, functools.reduce(lambda inner, _: [inner], range(60), 1), "a" * 65536,
-                   "\ud83d\ude00", 10**5000 if hasattr(sys, "get_int_max_str_digits") else math.nan]
+                   "\ud83d\ude00", "\ud800", {"\udc00": 1}, 10**5000 if hasattr(sys, "get_int_max_str_digits") else math.nan]
         for result in refused:
             def returns(db, event):
                 self.effect(db, event)
@@ -110,7 +110,7 @@ class MarksTest(unittest.TestCase):
             with self.subTest(type(result).__name__), self.assertRaises((TypeError, ValueError)):
                 ackbox.apply(self.db, session_event(1), returns)
             self.assertEqual(self.effects(), [])
-        for n, result in enumerate(["\ud800", "\0", "ä\u2028😀", 2**100, -0.0, 5e-324, {"": [{}]}, False, "a" * 65534]):
+        for n, result in enumerate(["\0", "ä\u2028😀", 2**100, -0.0, 5e-324, {"": [{}]}, False, "a" * 65534]):
             for _ in range(2):
                 self.assertEqual(ackbox.apply(self.db, session_event(n + 1), lambda db, event: result).result, result)
 
@@ -465,19 +465,42 @@ class ClientTest(unittest.TestCase):
 
     def test_what_json_cannot_hold_is_refused_and_nothing_is_sent(self):
         server, client = self.serve(STORED)
-        for data in (math.nan, -math.inf, b"a", {1, 2}, decimal.Decimal(1), {1: 2}, datetime.date(2026, 1, 1), [object()]):
+        for data in (math.nan, -math.inf, b"a", {1, 2}, decimal.Decimal(1), {1: 2}, datetime.date(2026, 1, 1), [object()],
+                     "\ud800"):
             with self.subTest(repr(data)), self.assertRaises((TypeError, ValueError)):
                 client.enqueue("bob", "t", data)
             with self.subTest(repr(data)), self.assertRaises((TypeError, ValueError)):
                 client.enqueue_many([{"peer": "bob", "type": "t"}, {"peer": "bob", "type": "t", "data": data}])
         self.assertEqual(server.requests, [])
-        client.enqueue("bob", "t", {"half": "\ud800", "whole": "ä"})
-        self.assertIn(b'"data":{"half":"\\ud800"', server.requests[0][3])
+        client.enqueue("bob", "t", {"whole": "ä😀"})
+        self.assertIn('"data":{"whole":"ä😀"}'.encode(), server.requests[0][3])
+
+    def test_a_value_that_json_cannot_hold_is_named_by_its_path(self):
+        server, client = self.serve()
+        items = [1, 2, 3, {"price": math.nan}]
+        many_digits = 10**5000 if hasattr(sys, "get_int_max_str_digits") else math.inf
+        for data, path in (({"items": items}, "data.items[3].price is nan"), (items, "data[3].price is nan"),
+                           (b"a", "data is a bytes"), ({"a b": (math.inf,)}, 'data["a b"][0] is inf'),
+                           ({"a": {None: 1}}, "data.a has the key None"), ({"ä": {"\udc00": 1}}, '["\\u00e4"] has half a'),
+                           ({"a": ["ä\ud800"]}, "data.a[0] has half a surrogate pair"),
+                           ({"a": many_digits}, "data.a (has more digits|is inf)"),
+                           ({"k" * 1000: math.nan}, "data.k{295}… is nan")):
+            pattern = path if "(" in path or "{" in path else re.escape(path)
+            with self.subTest(path), self.assertRaisesRegex((TypeError, ValueError), pattern):
+                client.enqueue("bob", "t", data)
+        for many, path in (([{"data": 1}, {"data": {"a": math.nan}}], "messages[1].data.a is nan"),
+                           ([{"type": "\ud800"}], "messages[0].type has half")):
+            with self.assertRaisesRegex(ValueError, "^" + re.escape(path)):
+                client.enqueue_many([{"peer": "bob", "type": "t", **one} for one in many])
+        with self.assertRaisesRegex(ValueError, r"^result\.a\[0\] is nan"):
+            Frame(lone_event("m").raw, "r", 1, None).ack({"a": [math.nan]})
+        self.assertEqual(server.requests, [])
 
     def test_an_exception_in_the_work_on_a_frame_is_the_reason_of_its_retry(self):
         line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
         settled = (200, {}, b'{"results":[{"receipt":"r1","status":"settled"}]}')
-        for error, settlement in ((KeyError("no item \ud800"), {"outcome": "retry", "reason": "KeyError: 'no item \\ud800'"}),
+        for error, settlement in ((ValueError("ä" * 9_000_000), {"outcome": "retry", "reason": "ValueError: " + "ä" * 494}),
+                                  (KeyError("no item \ud800"), {"outcome": "retry", "reason": "KeyError: 'no item \\ud800'"}),
                                   (ValueError("\ud800 half"), {"outcome": "retry", "reason": "ValueError: ? half"}),
                                   (KeyboardInterrupt(), {"outcome": "release"})):
             server, client = self.serve((200, {}, line), settled)

@@ -88,6 +88,10 @@ const refusedValues = {
   'a number object': Object(1),
   cyclic,
   'too deep': nested(64),
+  'half a surrogate pair': ['a\ud800'],
+  'half a surrogate pair in a key': { '\udc00': 1 },
+  'an undefined member': { a: undefined },
+  'an array with members': Object.assign([1], { total: 1 }),
 };
 
 test('a result that JSON cannot hold is refused before the effect commits', () =>
@@ -100,7 +104,7 @@ test('a result that JSON cannot hold is refused before the effect commits', () =
       await assert.rejects(ackbox.apply(database, sessionEvent(1), returns), TypeError, name);
       assert.equal(await effects(), null);
     }
-    for (const [n, result] of ['\ud800', '\0', 'ä\u2028😀', 5e-324, { '': [{}] }, false, 'a'.repeat(65_534)].entries()) {
+    for (const [n, result] of ['\0', 'ä\u2028😀', 5e-324, { '': [{}] }, false, 'a'.repeat(65_534)].entries()) {
       for (const isNew of [true, false]) {
         assert.deepEqual(await ackbox.apply(database, sessionEvent(n + 1), () => result), { isNew, result });
       }
@@ -430,19 +434,41 @@ test('what JSON cannot hold is refused and nothing is sent', () =>
       await assert.rejects(client.enqueueMany([{ peer: 'bob', type: 't' }, { peer: 'bob', type: 't', data }]), TypeError, name);
     }
     assert.equal(requests.length, 0);
-    await client.enqueue('bob', 't', { half: '\ud800', absent: undefined });
-    assert.deepEqual(JSON.parse(requests[0].body).data, { half: '\ud800' });
+    await client.enqueue('bob', 't', { whole: 'ä😀' });
+    assert.deepEqual(JSON.parse(requests[0].body).data, { whole: 'ä😀' });
     assert.throws(() => new ackbox.Client('http://localhost', { token: 'ключ' }), TypeError);
+  }));
+
+test('a value that JSON cannot hold is named by its path', () =>
+  withScript([], {}, async (client, requests) => {
+    const items = [1, 2, 3, { price: Number.NaN }];
+    const cases = [
+      [{ items }, 'data.items[3].price is NaN'], [items, 'data[3].price is NaN'], [1n, 'data is a bigint'],
+      [{ 'a b': [Infinity] }, 'data["a b"][0] is Infinity'], [{ a: { b: undefined } }, 'data.a.b is undefined'],
+      [[1, , 2], 'data[1] is undefined'], [{ a: ['ä\ud800'] }, 'data.a[0] has half a surrogate pair'],
+      [{ a: { '\udc00': 1 } }, 'data.a["\\udc00"] has half'], [{ at: new Date(0) }, 'data.at is an object of Date'],
+      [{ a: Object.assign([], { b: 1 }) }, 'data.a is an array with members'], [{ ['k'.repeat(1000)]: NaN }, `data.${'k'.repeat(295)}… is NaN`],
+    ];
+    for (const [data, beginning] of cases) {
+      await assert.rejects(client.enqueue('bob', 't', data), (error) => error instanceof TypeError && error.message.startsWith(beginning), beginning);
+    }
+    await assert.rejects(client.enqueueMany([{ peer: 'bob', type: 't' }, { peer: 'bob', type: 't', data: { a: 1n } }]),
+      /^TypeError: messages\[1\]\.data\.a is a bigint/);
+    await assert.rejects(new ackbox.Frame(loneEvent('m').raw, 'r', 1).ack({ a: [Number.NaN] }), /^TypeError: result\.a\[0\] is NaN/);
+    assert.equal(requests.length, 0);
   }));
 
 const frameLine = () => `${JSON.stringify({ receipt: 'r1', run: 1, event: sessionEvent(4).raw })}\n`;
 const settledAnswer = () => [200, {}, '{"results":[{"receipt":"r1","status":"settled"}]}'];
 
 test('what the work on a frame throws is the reason of its retry, unless it was settled', () =>
-  withScript([[200, {}, frameLine()], settledAnswer(), [200, {}, frameLine()], settledAnswer()], {}, async (client, requests) => {
+  withScript(Array(3).fill([[200, {}, frameLine()], settledAnswer()]).flat(), {}, async (client, requests) => {
     const works = [
       () => {
         throw new RangeError('half \ud800');
+      },
+      () => {
+        throw new RangeError('ä'.repeat(9_000_000));
       },
       async (frame) => {
         await frame.ack({ n: 1 });
@@ -459,6 +485,7 @@ test('what the work on a frame throws is the reason of its retry, unless it was 
     const settlements = requests.filter((request) => request.method === 'POST').map((request) => JSON.parse(request.body).settlements);
     assert.deepEqual(settlements, [
       [{ receipt: 'r1', outcome: 'retry', reason: 'RangeError: half \ufffd' }],
+      [{ receipt: 'r1', outcome: 'retry', reason: `RangeError: ${'ä'.repeat(494)}` }],
       [{ receipt: 'r1', outcome: 'ack', result: { n: 1 } }],
     ]);
   }));

@@ -38,8 +38,8 @@ def _enqueued(raw: Dict[str, Any]) -> Enqueued:
     return Enqueued(raw["status"], raw.get("message_id", ""), raw.get("sequence", 0), raw.get("detail", ""))
 
 
-def _json(message: Dict[str, Any]) -> str:
-    return to_json(message, "the message", DATA_DEPTH_MAX + 1)
+def _json(message: Dict[str, Any], *root: "str | int") -> str:
+    return to_json(message, DATA_DEPTH_MAX + 1, *root)
 
 
 class Client:
@@ -106,7 +106,7 @@ class Client:
     def enqueue_many(self, messages: Iterable[Mapping[str, Any]]) -> List[Enqueued]:
         """Stores up to 10,000 messages (and 8 MiB) in one request: dictionaries with what `enqueue` takes. Returns what
         became of each, in order; some may be refused while others are stored."""
-        body = ("[" + ",".join(_json(self._keyed(message)) for message in messages) + "]").encode()
+        body = ("[" + ",".join(_json(self._keyed(one), "messages", n) for n, one in enumerate(messages)) + "]").encode()
         return [_enqueued(raw) for raw in json.loads(self._post_messages(body).body)["results"]]
 
     def message(self, id: str, wait: Optional[Seconds] = None) -> Dict[str, Any]:

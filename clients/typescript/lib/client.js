@@ -6,7 +6,7 @@ import { ackAll, frames } from './stream.js';
 import { dataDepthMax, toJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 const waitMost = 30_000;
-const messageToJson = (message) => toJson(sent(message), 'the message', dataDepthMax + 1);
+const messageToJson = (message, ...root) => toJson(sent(message), dataDepthMax + 1, ...root);
 const names = {
     session: 'session',
     idempotencyKey: 'idempotency_key',
@@ -76,7 +76,7 @@ export class Client {
      * refused while others are stored.
      */
     async enqueueMany(messages) {
-        const body = `[${Array.from(messages, messageToJson).join()}]`;
+        const body = `[${Array.from(messages, (message, index) => messageToJson(message, 'messages', index)).join()}]`;
         const answer = JSON.parse(await this.#ask('POST', '/v1/messages', body));
         return answer.results.map(enqueued);
     }

@@ -9,7 +9,8 @@ import { dataDepthMax, toJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 
 const waitMost = 30_000;
-const messageToJson = (message: Message): string => toJson(sent(message), 'the message', dataDepthMax + 1);
+const messageToJson = (message: Message, ...root: (string | number)[]): string =>
+  toJson(sent(message), dataDepthMax + 1, ...root);
 
 export interface ClientOptions {
   /** For a daemon with `tokens_file`. */
@@ -154,7 +155,7 @@ export class Client {
    * refused while others are stored.
    */
   async enqueueMany(messages: Iterable<Message>): Promise<Enqueued[]> {
-    const body = `[${Array.from(messages, messageToJson).join()}]`;
+    const body = `[${Array.from(messages, (message, index) => messageToJson(message, 'messages', index)).join()}]`;
     const answer = JSON.parse(await this.#ask('POST', '/v1/messages', body)) as { results: { status: string }[] };
     return answer.results.map(enqueued);
   }
