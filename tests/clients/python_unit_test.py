@@ -327,6 +327,44 @@ class ClientTest(unittest.TestCase):
         with self.assertRaises(ackbox.Unavailable):
             client.stats()
 
+    def test_an_option_that_is_misspelt_or_of_a_wrong_type_is_refused_and_nothing_is_sent(self):
+        server, client = self.serve()
+        for options, text in (({"sesion": "s"}, "enqueue has no option 'sesion': did you mean 'session'?"),
+                              ({"notBefore": "x"}, "did you mean 'not_before'?"),
+                              ({"colour": 1}, "enqueue has no option 'colour': it has peer, type, data, session"),
+                              ({"session": 7}, "session must be str, not int"),
+                              ({"priority": "1"}, "priority must be int, not str"),
+                              ({"priority": True}, "priority must be int, not bool"),
+                              ({"not_before": 5}, "not_before must be datetime or str, not int"),
+                              ({"expires_at": datetime.date(2026, 1, 1)}, "expires_at must be datetime or str, not date"),
+                              ({"expires_at_ms": 1.5}, "expires_at_ms must be int, not float")):
+            with self.subTest(text), self.assertRaisesRegex(TypeError, re.escape(text)):
+                client.enqueue("bob", "t", **options)
+        for many, text in (([{"peer": "bob"}, {"peer": "bob", "tyep": "t"}], r"messages\[1\] has no option 'tyep': did you mean 'type'\?"),
+                           ({"peer": "bob"}, r"messages\[0\] must be Mapping, not str")):
+            with self.subTest(text), self.assertRaisesRegex(TypeError, text):
+                client.enqueue_many(many)
+        frame = Frame(lone_event("m").raw, "r", 1, None)
+        secret = "whsec_" + KEY
+        for call, text in ((lambda: client.enqueue(None, "t"), "peer must be str"), (lambda: client.enqueue("bob", 7), "type must be str"),
+                           (lambda: client.receive(types=["a", "b"]), "types must be str, not list"),
+                           (lambda: client.receive(sessions=1), "sessions must be str"),
+                           (lambda: client.receive(window="5"), "window must be int, not str"),
+                           (lambda: client.message(7), "id must be str"), (lambda: client.message("m", wait="5s"), "wait must be"),
+                           (lambda: frame.retry(5), "reason must be str"), (lambda: frame.retry("a", after="5s"), "after must be"),
+                           (lambda: frame.reject(KeyError()), "reason must be str, not KeyError"),
+                           (lambda: ackbox.Client(server.url, retry_for="60"), "retry_for must be int or float or timedelta"),
+                           (lambda: ackbox.Client(server.url, timeout=None), "timeout must be"),
+                           (lambda: ackbox.Client(server.url, token=7), "token must be str, not int"),
+                           (lambda: ackbox.Client(7), "url must be str"),
+                           (lambda: ackbox.forget_ids(None, older_than="1d"), "older_than must be"),
+                           (lambda: ackbox.verify_webhook(secret, {}, b"", tolerance="5m"), "tolerance must be")):
+            with self.subTest(text), self.assertRaisesRegex(TypeError, "^" + text):
+                call()
+        with self.assertRaisesRegex(ValueError, "retry_for is nan"):
+            ackbox.Client(server.url, retry_for=math.nan)
+        self.assertEqual(server.requests, [])
+
     def test_each_refusal_has_its_type_and_the_text_of_the_problem(self):
         types = {401: ackbox.Unauthenticated, 403: ackbox.Forbidden, 404: ackbox.NotFound, 409: ackbox.Conflict,
                  413: ackbox.TooLarge, 422: ackbox.Invalid, 400: ackbox.ProblemError}

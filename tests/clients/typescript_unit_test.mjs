@@ -218,6 +218,44 @@ test('an instant is a date or milliseconds, and an invalid date is refused', () 
     assert.equal(requests.length, 2);
   }));
 
+test('an option that is misspelt or of a wrong type is refused, and nothing is sent', () =>
+  withScript([], {}, async (client, requests) => {
+    const url = 'http://127.0.0.1:1';
+    for (const [options, beginning] of [
+      [{ sesion: 'x' }, 'enqueue has no option "sesion": did you mean "session"?'],
+      [{ idempotency_key: 'x' }, 'enqueue has no option "idempotency_key": did you mean "idempotencyKey"?'],
+      [{ toString: 'x' }, 'enqueue has no option "toString": it has session, idempotencyKey, '],
+      [{ session: 7 }, 'session must be a string, not 7'], [{ session: null }, 'session must be a string, not null'],
+      [{ priority: '1' }, 'priority must be a whole number, not string'], [{ priority: 1.5 }, 'priority must be a whole number, not 1.5'],
+      [{ notBefore: 'soon' }, 'notBefore must be a Date, or whole milliseconds since 1970, not string'],
+      [{ expiresAt: Number.NaN }, 'expiresAt must be a Date, or whole milliseconds since 1970, not NaN'],
+      ['orders', 'enqueue takes its options as an object, not as string'], [null, 'enqueue takes its options as an object, not as null'],
+    ]) {
+      await assert.rejects(client.enqueue('bob', 't', 1, options), (error) => error instanceof TypeError && error.message.startsWith(beginning), beginning);
+    }
+    const frame = new ackbox.Frame(loneEvent('m').raw, 'r', 1);
+    for (const [call, beginning] of [
+      [() => client.enqueue(undefined, 't'), 'peer must be a string, not undefined'], [() => client.enqueue('bob', 7), 'type must be'],
+      [() => client.enqueueMany([{ peer: 'bob', type: 't' }, { peer: 'bob', tyep: 't' }]), 'messages[1] has no option "tyep": did you mean "type"?'],
+      [() => client.enqueueMany(['bob']), 'messages[0] takes its options as an object'],
+      [() => client.receive('order.*').next(), 'receive takes its options as an object, not as string'],
+      [() => client.receive({ type: 'order.*' }).next(), 'receive has no option "type": did you mean "types"?'],
+      [() => client.receive({ types: ['a', 'b'] }).next(), 'types must be a string, not object'],
+      [() => client.receive({ window: '5' }).next(), 'window must be a whole number'], [() => client.receive({ signal: {} }).next(), 'signal must be'],
+      [() => client.message(7), 'id must be a string'], [() => client.message('m', { wait: '5s' }), 'wait must be a number'],
+      [() => client.message('m', 5000), 'message takes its options as an object, not as 5000'],
+      [() => frame.retry({ after: 5 }), 'reason must be a string, not object'], [() => frame.retry('a', '5s'), 'after must be a number'],
+      [() => frame.reject(new RangeError('a')), 'reason must be a string, not object'],
+      [async () => new ackbox.Client(url, 'token'), 'Client takes its options as an object'],
+      [async () => new ackbox.Client(url, { retryfor: 5 }), 'Client has no option "retryfor": did you mean "retryFor"?'],
+      [async () => new ackbox.Client(url, { timeout: '5' }), 'timeout must be a number, not string'],
+      [async () => ackbox.verifyWebhook(secret, {}, '', { tolerence: 5 }), 'verifyWebhook has no option "tolerence": did you mean "tolerance"?'],
+    ]) {
+      await assert.rejects(call(), (error) => error instanceof TypeError && error.message.startsWith(beginning), beginning);
+    }
+    assert.equal(requests.length, 0);
+  }));
+
 test('each refusal has its type and the text of the problem', async () => {
   const types = {
     400: 'ProblemError', 401: 'Unauthenticated', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 413: 'TooLarge', 422: 'Invalid',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import json
 import ssl
 import threading
@@ -13,6 +14,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Named
 
 from .connection import Answer, Connections
 from .errors import AckboxError, Unreachable, is_passing, problem_error, wished_pause
+from .options import check_message, check_type
 from .stream import Frame, Receiver, ack_all, pause_seconds
 from .times import Seconds, instant_text, seconds
 from .values import DATA_DEPTH_MAX, from_json, to_json
@@ -61,9 +63,12 @@ class Client:
         timeout: Seconds = 30.0,
         tls: Optional[ssl.SSLContext] = None,
     ) -> None:
+        check_type("url", url, str)
+        if token is not None:
+            check_type("token", token, str)
         self._connections = Connections(url, token, tls)
-        self._retry_for = seconds(retry_for)
-        self._timeout = seconds(timeout)
+        self._retry_for = seconds(retry_for, "retry_for")
+        self._timeout = seconds(timeout, "timeout")
         self._closed = threading.Event()
         self._receivers: "weakref.WeakSet[Receiver]" = weakref.WeakSet()
 
@@ -92,29 +97,38 @@ class Client:
     ) -> Enqueued:
         """Stores a message; it is durable when this returns. Raises `ProblemError` if it was refused, and `Unreachable`
         if the daemon did not answer for `retry_for`; then it may be stored. Raises TypeError or ValueError, and nothing
-        is sent, where JSON cannot hold `data`.
+        is sent, where JSON cannot hold `data`, and for an option that is misspelt or of a wrong type.
 
         Without `session` the message has no order. Without `idempotency_key` one is made, so that what is tried again
         is stored once. A caller that calls again, as after a crash, must bring its own. `options`: `not_before`,
         `expires_at`, `priority`, `supersede_key`, `correlation_id`, `traceparent`, `message_id`, as the daemon has them.
         `not_before` and `expires_at` are a `datetime` with a zone, or text such as `2026-01-31T23:59:59.999Z`.
         """
+        check_type("peer", peer, str)
+        check_type("type", type, str)
         message = {"peer": peer, "session": session, "type": type, "data": data, "idempotency_key": idempotency_key}
         message.update(options)
-        return _enqueued(json.loads(self._post_messages(_json(self._keyed(message)).encode()).body))
+        keyed = self._keyed(message, "enqueue")
+        return _enqueued(json.loads(self._post_messages(_json(keyed).encode()).body))
 
     def enqueue_many(self, messages: Iterable[Mapping[str, Any]]) -> List[Enqueued]:
         """Stores up to 10,000 messages (and 8 MiB) in one request: dictionaries with what `enqueue` takes. Returns what
         became of each, in order; some may be refused while others are stored."""
-        body = ("[" + ",".join(_json(self._keyed(one), "messages", n) for n, one in enumerate(messages)) + "]").encode()
+        texts = []
+        for index, message in enumerate(messages):
+            what = "messages[%d]" % index
+            check_type(what, message, collections.abc.Mapping)
+            texts.append(_json(self._keyed(message, what), "messages", index))
+        body = ("[" + ",".join(texts) + "]").encode()
         return [_enqueued(raw) for raw in json.loads(self._post_messages(body).body)["results"]]
 
     def message(self, id: str, wait: Optional[Seconds] = None) -> Dict[str, Any]:
         """Where a message stands. With `wait`, returns when it is acknowledged (`state` is `acked`) or given up
         (`failed`, `reason`), or after that time. `result` is what the peer answered, if that came during the
         wait: it is not stored. Raises `NotFound`."""
+        check_type("id", id, str)
         path = "/v1/messages/" + urllib.parse.quote(id, safe="", errors="replace")
-        wait_seconds = 0.0 if wait is None else seconds(wait)
+        wait_seconds = 0.0 if wait is None else seconds(wait, "wait")
         end = time.monotonic() + wait_seconds
 
         def target() -> str:
@@ -145,11 +159,12 @@ class Client:
         daemon is away, it is asked again. A loop that is left ends the stream, and what it has not settled is given
         out again. Raises `ProblemError` if the daemon refuses, as for a token without the role `receive`.
         """
+        check_type("window", window, int)
         query: Dict[str, Union[str, int]] = {"window": window}
-        if types is not None:
-            query["types"] = types
-        if sessions is not None:
-            query["sessions"] = sessions
+        for name, pattern in (("types", types), ("sessions", sessions)):
+            if pattern is not None:
+                check_type(name, pattern, str)
+                query[name] = pattern
         receiver = Receiver(self._connections, "/v1/inbox/stream?" + urllib.parse.urlencode(query))
         self._receivers.add(receiver)
         if self._closed.is_set():
@@ -170,9 +185,10 @@ class Client:
         return ack_all(self._connections, held, given, self._closed)
 
     @staticmethod
-    def _keyed(message: Mapping[str, Any]) -> Dict[str, Any]:
+    def _keyed(message: Mapping[str, Any], what: str) -> Dict[str, Any]:
         # Without the name of a session, the daemon takes one: the session "default".
         keyed = {"session": "", **message}
+        check_message(keyed, what)
         for name in [name for name in ("not_before", "expires_at") if name in keyed]:
             keyed[name] = instant_text(keyed[name], name)
         # The daemon distinguishes null from absent.

@@ -126,7 +126,7 @@ def forget_ids(db: Any, older_than: Seconds = 30 * 86400.0, now: Optional[float]
 
     It must be longer than a sender goes on trying, which is 7 days by default (`retry.horizon`).
     """
-    limit = int(((time.time() if now is None else now) - seconds(older_than)) * 1000)
+    limit = int(((time.time() if now is None else now) - seconds(older_than, "older_than")) * 1000)
     cursor = _execute(db, "DELETE FROM ackbox_mark_ids WHERE applied_at_ms < ?", (limit,))
     count = int(cursor.rowcount)
     cursor.close()

@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Type
 from .connection import BROKEN, Connections
 from .errors import ProblemError, Unreachable, is_passing, problem_error, wished_pause
 from .event import Event
+from .options import check_type
 from .times import Seconds, seconds
 from .values import from_json, printable, result_to_json
 
@@ -131,16 +132,18 @@ class Frame(Event):
 
     def retry(self, reason: str = "", after: Optional[Seconds] = None) -> bool:
         """Not now: it comes again after that time, or after the daemon's backoff. A run is charged."""
+        check_type("reason", reason, str)
         return self._end(
             self._settlement(
                 "retry",
                 reason=json.dumps(printable(reason)) if reason else None,
-                after=None if after is None else '"%dms"' % round(seconds(after) * 1000),
+                after=None if after is None else '"%dms"' % round(seconds(after, "after") * 1000),
             )
         )
 
     def reject(self, reason: str) -> bool:
         """Never: the sender gets a dead letter with this reason."""
+        check_type("reason", reason, str)
         return self._end(self._settlement("reject", reason=json.dumps(printable(reason))))
 
     def release(self) -> bool:

@@ -68,8 +68,8 @@ export declare class Client {
     close(): void;
     /**
      * Stores a message; it is durable when this resolves. Throws `ProblemError` if it was refused, and `Unreachable` if
-     * the daemon did not answer for `retryFor`; then it may be stored. Throws
-     * `TypeError`, and nothing is sent, where JSON cannot hold `data`.
+     * the daemon did not answer for `retryFor`; then it may be stored. Throws `TypeError`, and nothing is sent, where JSON
+     * cannot hold `data`, and for an option that is misspelt or of a wrong type.
      */
     enqueue(peer: string, type: string, data?: Json, options?: EnqueueOptions): Promise<Enqueued>;
     /**

@@ -1,6 +1,7 @@
 // Inbound frames from the pull stream, and what became of them.
 import { isPassing, ProblemError, problemError, Unreachable, wishedPause } from './errors.js';
 import { Event } from './event.js';
+import { checkKind } from './options.js';
 import { printable, resultToJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 // The daemon sends an empty line at least every 10 s.
@@ -64,14 +65,17 @@ export class Frame extends Event {
         return this.#end(this.#acknowledgement(result));
     }
     /** Not now: it comes again after so many milliseconds, or after the daemon's backoff. A run is charged. */
-    retry(reason, after) {
+    async retry(reason, after) {
+        checkKind('reason', reason ?? '', 'string');
+        checkKind('after', after ?? 0, 'number');
         return this.#end(this.#settlement('retry', {
             reason: reason ? JSON.stringify(printable(reason)) : undefined,
             after: after === undefined ? undefined : `"${Math.round(after)}ms"`,
         }));
     }
     /** Never: the sender gets a dead letter with this reason. */
-    reject(reason) {
+    async reject(reason) {
+        checkKind('reason', reason, 'string');
         return this.#end(this.#settlement('reject', { reason: JSON.stringify(printable(reason)) }));
     }
     /** It was not worked on: it is given out again at once, and nothing is charged. */

@@ -3,6 +3,7 @@
 import { isPassing, ProblemError, problemError, Unreachable, wishedPause } from './errors.js';
 import { Event, type Json } from './event.js';
 import type { Daemon } from './http.js';
+import { checkKind } from './options.js';
 import { printable, resultToJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 
@@ -80,7 +81,9 @@ export class Frame extends Event {
   }
 
   /** Not now: it comes again after so many milliseconds, or after the daemon's backoff. A run is charged. */
-  retry(reason?: string, after?: number): Promise<boolean> {
+  async retry(reason?: string, after?: number): Promise<boolean> {
+    checkKind('reason', reason ?? '', 'string');
+    checkKind('after', after ?? 0, 'number');
     return this.#end(
       this.#settlement('retry', {
         reason: reason ? JSON.stringify(printable(reason)) : undefined,
@@ -90,7 +93,8 @@ export class Frame extends Event {
   }
 
   /** Never: the sender gets a dead letter with this reason. */
-  reject(reason: string): Promise<boolean> {
+  async reject(reason: string): Promise<boolean> {
+    checkKind('reason', reason, 'string');
     return this.#end(this.#settlement('reject', { reason: JSON.stringify(printable(reason)) }));
   }
 
