@@ -91,7 +91,7 @@ class Client:
         type: str,
         data: Any = None,
         *,
-        session: str = "",
+        session: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         **options: Any,
     ) -> Enqueued:
@@ -99,7 +99,7 @@ class Client:
         if the daemon did not answer for `retry_for`; then it may be stored. Raises TypeError or ValueError, and nothing
         is sent, where JSON cannot hold `data`, and for an option that is misspelt or of a wrong type.
 
-        Without `session` the message has no order. Without `idempotency_key` one is made, so that what is tried again
+        Without `session` the message goes to the session `default`, in its order; with `""` it has none. Without `idempotency_key` one is made, so that what is tried again
         is stored once. A caller that calls again, as after a crash, must bring its own. `options`: `not_before`,
         `expires_at`, `priority`, `supersede_key`, `correlation_id`, `traceparent`, `message_id`, as the daemon has them.
         `not_before` and `expires_at` are a `datetime` with a zone, or text such as `2026-01-31T23:59:59.999Z`.
@@ -186,8 +186,7 @@ class Client:
 
     @staticmethod
     def _keyed(message: Mapping[str, Any], what: str) -> Dict[str, Any]:
-        # Without the name of a session, the daemon takes one: the session "default".
-        keyed = {"session": "", **message}
+        keyed = dict(message)
         check_message(keyed, what)
         for name in [name for name in ("not_before", "expires_at") if name in keyed]:
             keyed[name] = instant_text(keyed[name], name)

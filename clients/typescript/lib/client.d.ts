@@ -11,7 +11,7 @@ export interface ClientOptions {
 }
 /** As docs/serve.md has them. */
 export interface EnqueueOptions {
-    /** Default: none, and the message has no order. */
+    /** Default: `default`, in its order. Empty: none, and the message has no order. */
     session?: string;
     /** Default: one is made, so that what is tried again is stored once. A caller that calls again, as after a crash, must
      * bring its own. */

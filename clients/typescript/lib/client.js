@@ -33,8 +33,7 @@ function sentValue(name, value) {
     return value.getTime();
 }
 function sent(message) {
-    // Without the name of a session, the daemon takes one: the session "default".
-    const raw = { peer: message.peer, session: '', type: message.type, data: message.data ?? null };
+    const raw = { peer: message.peer, type: message.type, data: message.data ?? null };
     for (const [name, { wireName }] of Object.entries(fields)) {
         const value = message[name];
         if (value !== undefined) {

@@ -23,7 +23,7 @@ export interface ClientOptions {
 
 /** As docs/serve.md has them. */
 export interface EnqueueOptions {
-  /** Default: none, and the message has no order. */
+  /** Default: `default`, in its order. Empty: none, and the message has no order. */
   session?: string;
   /** Default: one is made, so that what is tried again is stored once. A caller that calls again, as after a crash, must
    * bring its own. */
@@ -105,8 +105,7 @@ function sentValue(name: string, value: string | number | Date): string | number
 }
 
 function sent(message: Message): Record<string, Json> {
-  // Without the name of a session, the daemon takes one: the session "default".
-  const raw: Record<string, Json> = { peer: message.peer, session: '', type: message.type, data: message.data ?? null };
+  const raw: Record<string, Json> = { peer: message.peer, type: message.type, data: message.data ?? null };
   for (const [name, { wireName }] of Object.entries(fields)) {
     const value = message[name as keyof EnqueueOptions];
     if (value !== undefined) {
