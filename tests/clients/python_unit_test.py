@@ -4,6 +4,7 @@ Method: sqlite3 in memory; a scripted HTTP server in a thread, whose answers the
 """
 
 import base64
+import contextlib
 import datetime
 import decimal
 import functools
@@ -11,6 +12,7 @@ import hashlib
 import hmac
 import http.server
 import json
+import logging
 import math
 import os
 import re
@@ -267,6 +269,13 @@ STORED = (201, {}, b'{"status":"stored","message_id":"m1","sequence":3}')
 
 
 class ClientTest(unittest.TestCase):
+    @contextlib.contextmanager
+    def assertNoLogs_(self, logger):
+        """As assertNoLogs, which Python 3.9 has not."""
+        with mock.patch.object(logging.getLogger(logger), "warning") as warning:
+            yield
+        warning.assert_not_called()
+
     def serve(self, *answers, **options):
         server = Script(answers)
         self.addCleanup(server.server_close)
@@ -383,6 +392,34 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(raised.exception.retry_after, 9.0)
         with self.assertRaises(ackbox.Unreachable):
             ackbox.Client("unix:/nowhere/s.sock", retry_for=0).stats()
+
+    def test_the_first_failure_of_a_connection_is_told_with_address_cause_and_remedy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            url = "unix:%s/s.sock" % folder
+            with self.assertLogs("ackbox", "WARNING") as logged, self.assertRaises(ackbox.Unreachable):
+                ackbox.Client(url, retry_for=0.5).stats()
+        self.assertEqual([record.getMessage() for record in logged.records], [
+            url + " does not answer: [Errno 2] No such file or directory; no socket is there: start the daemon (ackbox serve), "
+            "or correct the path; it is tried again, and the next failures are not told"])
+        with self.assertNoLogs_("ackbox"), self.assertRaisesRegex(ackbox.Unreachable, "no socket is there: start the daemon"):
+            ackbox.Client("unix:/nowhere/s.sock", retry_for=0).stats()
+        with self.assertLogs("ackbox", "WARNING") as logged:
+            server, client = self.serve(None, None, STORED, None, None, STORED)
+            client.enqueue("bob", "t")
+            client.enqueue("bob", "t")
+        self.assertEqual([record.getMessage().split(":")[0] for record in logged.records], ["http"] * 2)
+
+    def test_the_first_failure_of_a_stream_and_of_a_settlement_is_told(self):
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        server, client = self.serve(None, None, (200, {}, line), None, None, None, None)
+        with self.assertLogs("ackbox", "WARNING") as logged:
+            frames = client.receive()
+            frame = next(frames)
+            self.assertEqual(len(logged.output), 1)
+            self.assertFalse(frame.ack())
+            frames.close()
+        self.assertEqual(len(logged.output), 2)
+        self.assertIn("%s does not answer: " % server.url, logged.output[0])
 
     def test_a_wait_that_is_refused_waits_as_long_as_it_is_told_and_then_only_looks(self):
         server, client = self.serve(problem(503, "Too many requests wait", **{"Retry-After": "1"}),

@@ -275,6 +275,50 @@ test('what does not pass in time is thrown', async () => {
   await assert.rejects(new ackbox.Client('http://127.0.0.1:1', { retryFor: 0 }).stats(), ackbox.Unreachable);
 });
 
+/** The warnings of the client during `work`. */
+async function warningsOf(work) {
+  const warnings = [];
+  const listener = (warning) => warnings.push(warning);
+  process.on('warning', listener);
+  try {
+    await work();
+    await new Promise((resolve) => setImmediate(resolve));
+  } finally {
+    process.off('warning', listener);
+  }
+  return warnings.map((warning) => warning.message);
+}
+
+test('the first failure of a connection is told with address, cause and remedy', async () => {
+  const told = await warningsOf(() => assert.rejects(new ackbox.Client('http://127.0.0.1:1', { retryFor: 500 }).stats(), ackbox.Unreachable));
+  assert.equal(told.length, 1, told.join('\n'));
+  // Node names the port as bad, or nothing listens there.
+  assert.match(told[0], /^http:\/\/127\.0\.0\.1:1 does not answer: .+; .+; it is tried again, and the next failures are not told$/);
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${server.address().port}`;
+  await new Promise((resolve) => server.close(resolve));
+  const once = () => assert.rejects(new ackbox.Client(url, { retryFor: 0 }).stats(), (error) =>
+    error instanceof ackbox.Unreachable && error.message.endsWith('; nothing listens there: start the daemon (ackbox serve), or correct the address'));
+  assert.deepEqual(await warningsOf(once), []);
+  const outages = await warningsOf(() => withScript([null, null, stored(), null, null, stored()], {}, async (client) => {
+    await client.enqueue('bob', 't');
+    await client.enqueue('bob', 't');
+  }));
+  assert.equal(outages.length, 2);
+});
+
+test('the first failure of a stream and of a settlement is told', async () => {
+  const told = await warningsOf(() => withScript([null, null, [200, {}, frameLine()], null, null, null, null], {}, async (client) => {
+    const received = client.receive();
+    const frame = (await received.next()).value;
+    assert.equal(await frame.ack(), false);
+    await received.return();
+  }));
+  assert.equal(told.length, 2);
+  assert.match(told[0], /^http:.* does not answer: /);
+});
+
 test('a wait that is refused waits as long as it is told, and then only looks', () =>
   withScript(
     [problem(503, 'Too many requests wait', '', { 'retry-after': '1' }), [200, {}, '{"message_id":"m1","state":"pending"}']], {},
@@ -531,18 +575,15 @@ test('what the work on a frame throws is the reason of its retry, unless it was 
 
 test('a loop that settles nothing is warned once', () =>
   withScript([[200, {}, `${frameLine()}${'\n'.repeat(9)}`], [200, {}, `${frameLine()}${'\n'.repeat(9)}${frameLine()}`]], {}, async (client) => {
-    const warnings = [];
-    const listener = (warning) => warnings.push(warning);
-    process.on('warning', listener);
-    let count = 0;
-    for await (const frame of client.receive()) {
-      assert.equal(frame.id, 'm4');
-      if (++count === 3) {
-        break;
+    const warnings = await warningsOf(async () => {
+      let count = 0;
+      for await (const frame of client.receive()) {
+        assert.equal(frame.id, 'm4');
+        if (++count === 3) {
+          break;
+        }
       }
-    }
-    await new Promise((resolve) => setImmediate(resolve));
-    process.off('warning', listener);
+    });
     assert.equal(warnings.length, 1);
-    assert.match(warnings[0].message, /1 are not settled, the oldest is m4 of urn:agent:alice: .*ack, retry, reject or release/);
+    assert.match(warnings[0], /1 are not settled, the oldest is m4 of urn:agent:alice: .*ack, retry, reject or release/);
   }));

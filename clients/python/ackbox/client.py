@@ -220,5 +220,7 @@ class Client:
             pause = max(pause_seconds(failures), wished_pause(error))
             if not is_passing(error) or time.monotonic() + pause > end:
                 raise error
+            if isinstance(error, Unreachable):
+                self._connections.tell(error)
             failures += 1
             self._closed.wait(pause)

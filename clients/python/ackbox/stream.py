@@ -55,6 +55,7 @@ class _Lease:
         self._connections.send(self._connection, "GET", self._target, None)
         self._socket = self._connection.sock
         self.response = self._connection.getresponse()
+        self._connections.answered()
         if self.response.status != 200:
             raise problem_error(self.response.status, self.response.read(), self.response.headers.get("Retry-After"))
 
@@ -186,8 +187,8 @@ def _post_settlements(connections: Connections, settlements: List[str], stopped:
             if not is_passing(error):
                 raise error
             wish = wished_pause(error)
-        except Unreachable:
-            pass
+        except Unreachable as error:
+            connections.tell(error)
         if failures < _SETTLE_TRIES:
             stopped.wait(max(pause_seconds(failures), wish))
     return None
@@ -244,8 +245,9 @@ class Receiver:
                     if not is_passing(refusal):
                         raise
                     wish = wished_pause(refusal)
-                except BROKEN:
-                    pass  # It is away.
+                except BROKEN as error:
+                    if not self._stopped.is_set():
+                        self._connections.tell(self._connections.unreachable(error))
                 # Half a line is the end of a stream, and no frame.
                 while line.endswith(b"\n") and not self._stopped.is_set():
                     failures = 0

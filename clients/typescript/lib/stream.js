@@ -222,7 +222,10 @@ async function open(daemon, target, signal) {
         }
         body = await response.text();
     }
-    catch {
+    catch (error) {
+        if (error instanceof Unreachable && !signal.aborted) {
+            daemon.tell(error);
+        }
         return undefined;
     }
     const error = problemError(response.status, body, response.headers.get('retry-after'));
@@ -274,6 +277,7 @@ async function settle(daemon, settlements) {
             if (!(error instanceof Unreachable)) {
                 throw error;
             }
+            daemon.tell(error);
         }
         if (failures === settleTries) {
             return undefined;

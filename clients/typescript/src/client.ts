@@ -274,6 +274,9 @@ export class Client {
       if (!isPassing(error) || Date.now() + pause > end) {
         throw error;
       }
+      if (error instanceof Unreachable) {
+        this.#daemon.tell(error);
+      }
       await wait(pause, this.#closed.signal);
     }
   }

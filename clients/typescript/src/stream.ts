@@ -247,7 +247,10 @@ async function open(daemon: Daemon, target: string, signal: AbortSignal): Promis
       return response;
     }
     body = await response.text();
-  } catch {
+  } catch (error) {
+    if (error instanceof Unreachable && !signal.aborted) {
+      daemon.tell(error);
+    }
     return undefined;
   }
   const error = problemError(response.status, body, response.headers.get('retry-after'));
@@ -300,6 +303,7 @@ async function settle(daemon: Daemon, settlements: readonly string[]): Promise<b
       if (!(error instanceof Unreachable)) {
         throw error;
       }
+      daemon.tell(error);
     }
     if (failures === settleTries) {
       return undefined;
