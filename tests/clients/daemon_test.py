@@ -115,6 +115,18 @@ class PullTest(DaemonTest):
         self.assertEqual([self.alice.message(one.id, wait=60)["state"] for one in sent], ["acked"] * 3)
         frames.close()
 
+    def test_run_works_on_frames_by_type_until_the_client_is_closed(self):
+        thread = threading.Thread(target=self.bob.run, daemon=True, args=({
+            "order.placed": lambda frame: frame.ack({"placed": frame.data}), "*": lambda frame: frame.reject("not for me")},))
+        thread.start()
+        sent = [self.alice.enqueue("bob", type, 7, session="s") for type in ("order.placed", "order.paid", "order.placed")]
+        shown = [self.alice.message(one.id, wait=60) for one in sent]
+        self.assertEqual([one["state"] for one in shown], ["acked", "failed", "acked"])
+        self.assertIn("not for me", shown[1]["last_error"] + shown[1]["reason"])
+        self.bob.close()
+        thread.join(60)
+        self.assertFalse(thread.is_alive())
+
     def test_a_stream_that_is_left_gives_its_frame_back(self):
         self.alice.enqueue("bob", "t", 1, session="")
         for frame in self.bob.receive():

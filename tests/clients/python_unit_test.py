@@ -616,6 +616,74 @@ class ClientTest(unittest.TestCase):
                     raise KeyError
         self.assertEqual(len(server.requests), 2)
 
+    def run_on(self, handlers, *types, answers=None):
+        """What `run` settles of a frame of each of these types, and what it logs. It ends by the refusal of a second stream."""
+        lines = "".join(json.dumps({"receipt": "r%d" % n, "run": 1, "event": {**lone_event("m%d" % n).raw, "type": type}}) + "\n"
+                        for n, type in enumerate(types))
+        settled = (200, {}, b'{"results":[{"receipt":"r","status":"settled"}]}')
+        server, client = self.serve((200, {}, lines.encode()), *(answers or [settled] * len(types)), problem(403, "The end"))
+        with self.assertLogs("ackbox", "INFO") as logged:
+            logging.getLogger("ackbox").info("begin")
+            with self.assertRaises(ackbox.Forbidden):
+                client.run(handlers)
+        bodies = [json.loads(request[3]) for request in server.requests if request[0] == "POST"]
+        return [body["settlements"][0] for body in bodies], logged.records[1:]
+
+    def test_run_gives_each_frame_to_the_handler_of_its_type_or_to_that_of_all_others(self):
+        handlers = {"a": lambda frame: frame.ack("a"), "*": lambda frame: frame.reject("other")}
+        settled, logged = self.run_on(handlers, "a", "b", "a")
+        self.assertEqual([(one["receipt"], one.get("result"), one.get("reason")) for one in settled],
+                         [("r0", "a", None), ("r1", None, "other"), ("r2", "a", None)])
+        self.assertEqual(logged, [])
+        settled, logged = self.run_on(lambda frame: frame.ack(frame.type), "a", "b")
+        self.assertEqual([one["result"] for one in settled], ["a", "b"])
+
+    def test_run_retries_a_frame_of_a_type_that_has_no_handler_and_tells_it_once_for_each_type(self):
+        settled, logged = self.run_on({"a": lambda frame: frame.ack()}, "b", "a", "b", "c")
+        self.assertEqual([(one["outcome"], one.get("reason")) for one in settled],
+                         [("retry", 'no handler for type "b"'), ("ack", None), ("retry", 'no handler for type "b"'),
+                          ("retry", 'no handler for type "c"')])
+        self.assertEqual([record.getMessage()[:23] for record in logged], ['no handler for type "b"', 'no handler for type "c"'])
+
+    def test_run_retries_a_frame_whose_handler_raises_and_goes_on(self):
+        def fails(frame):
+            raise KeyError(frame.id)
+
+        settled, logged = self.run_on({"*": fails}, "a", "a")
+        self.assertEqual([(one["outcome"], one["reason"]) for one in settled],
+                         [("retry", "KeyError: 'm0'"), ("retry", "KeyError: 'm1'")])
+        self.assertEqual([record.exc_info[0] for record in logged], [KeyError] * 2)
+        settled, logged = self.run_on(lambda frame: frame.ack() and fails(frame), "a")
+        self.assertEqual([one["outcome"] for one in settled], ["ack"])
+
+    def test_run_retries_a_frame_that_its_handler_left_unsettled_and_tells_it_once_for_each_type(self):
+        settled, logged = self.run_on(lambda frame: {"done": True}, "a", "a", "b")
+        self.assertEqual([(one["outcome"], one["reason"]) for one in settled],
+                         [("retry", "the handler returned without settling the message")] * 3)
+        self.assertEqual(len(logged), 2)
+        self.assertIn("<Frame a m0 of urn:agent:alice>", logged[0].getMessage())
+
+    def test_run_ends_where_a_frame_cannot_be_settled_and_when_the_client_is_closed(self):
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        server, client = self.serve((200, {}, line), problem(409, "No"))
+        with self.assertLogs("ackbox", "WARNING"), self.assertRaises(ZeroDivisionError):
+            client.run(lambda frame: 1 / 0)
+        server, client = self.serve((200, {}, line), (200, {}, b'{"results":[{"receipt":"r1","status":"settled"}]}'))
+        client.run(lambda frame: frame.ack() and client.close())
+
+    def test_run_refuses_what_are_no_handlers_before_it_asks_for_frames(self):
+        async def waits(frame):
+            pass
+
+        server, client = self.serve()
+        for handlers, text in ((None, "handlers must be Mapping, not NoneType"), ({}, "handlers is empty"),
+                               ({"a": 1}, "the handler of 'a' is no function"), ({7: print}, "a type in handlers must be str"),
+                               ({"order.*": print}, "its types are exact: use \"\\*\" for all others"),
+                               ({"a": waits}, "is a coroutine function: use ackbox.aio.Client")):
+            with self.subTest(text), self.assertRaisesRegex((TypeError, ValueError), text):
+                client.run(handlers)
+        self.assertEqual(server.requests, [])
+
     def test_a_loop_that_settles_nothing_is_warned_once(self):
         line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
         server, client = self.serve((200, {}, line + b"\n" * 9), (200, {}, line + b"\n" * 9 + line))

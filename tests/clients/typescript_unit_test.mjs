@@ -573,6 +573,77 @@ test('what the work on a frame throws is the reason of its retry, unless it was 
     ]);
   }));
 
+/** What `run` settles of a frame of each of these types, and the warnings. It ends by the refusal of a second stream. */
+async function ran(handlers, ...types) {
+  const lines = types.map((type, n) => `${JSON.stringify({ receipt: `r${n}`, run: 1, event: { ...loneEvent(`m${n}`).raw, type } })}\n`);
+  const settled = [];
+  const warnings = await warningsOf(() =>
+    withScript([[200, {}, lines.join('')], ...types.map(settledAnswer), problem(403, 'The end')], {}, async (client, requests) => {
+      await assert.rejects(client.run(handlers), ackbox.Forbidden);
+      settled.push(...requests.filter((request) => request.method === 'POST').map((request) => JSON.parse(request.body).settlements[0]));
+    }));
+  return { settled: settled.map(({ outcome, result, reason }) => [outcome, result ?? reason]), warnings };
+}
+
+test('run gives each frame to the handler of its type, or to that of all others', async () => {
+  const handlers = { a: (frame) => frame.ack('a'), '*': async (frame) => frame.reject('other') };
+  assert.deepEqual(await ran(handlers, 'a', 'b', 'a'), { settled: [['ack', 'a'], ['reject', 'other'], ['ack', 'a']], warnings: [] });
+  assert.deepEqual((await ran((frame) => frame.ack(frame.type), 'a', 'toString')).settled, [['ack', 'a'], ['ack', 'toString']]);
+});
+
+test('run retries a frame of a type that has no handler, and tells it once for each type', async () => {
+  const { settled, warnings } = await ran({ a: (frame) => frame.ack() }, 'b', 'a', 'b', 'toString');
+  assert.deepEqual(settled, [['retry', 'no handler for type "b"'], ['ack', undefined], ['retry', 'no handler for type "b"'],
+    ['retry', 'no handler for type "toString"']]);
+  assert.deepEqual(warnings.map((text) => text.split(':')[0]), ['no handler for type "b"', 'no handler for type "toString"']);
+});
+
+test('run retries a frame whose handler throws, and goes on', async () => {
+  const fails = (frame) => {
+    throw new RangeError(frame.id);
+  };
+  const { settled, warnings } = await ran({ '*': fails }, 'a', 'a');
+  assert.deepEqual(settled, [['retry', 'RangeError: m0'], ['retry', 'RangeError: m1']]);
+  assert.deepEqual(warnings.map((text) => text.split(' of urn')[0]), [0, 1].map((n) => `the handler of "a" failed on m${n}`));
+  const late = (frame) => {
+    void frame.ack();
+    throw new RangeError('late');
+  };
+  assert.deepEqual((await ran(late, 'a')).settled, [['ack', undefined]]);
+});
+
+test('run retries a frame that its handler left unsettled, and tells it once for each type', async () => {
+  const { settled, warnings } = await ran(() => ({ done: true }), 'a', 'a', 'b');
+  assert.deepEqual(settled, Array(3).fill(['retry', 'the handler returned without settling the message']));
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0], /the handler of "a" returned without settling m0 of urn:agent:alice/);
+});
+
+test('run waits for a settlement that its handler began', async () => {
+  assert.deepEqual(await ran((frame) => void frame.ack(1), 'a', 'a'), { settled: [['ack', 1], ['ack', 1]], warnings: [] });
+});
+
+test('run ends where a frame cannot be settled, and with the client', async () => {
+  await warningsOf(() => withScript([[200, {}, frameLine()], problem(409, 'No')], {}, (client) =>
+    assert.rejects(client.run(() => {
+      throw new RangeError('cause');
+    }), RangeError)));
+  await withScript([[200, {}, frameLine()], settledAnswer()], {}, (client) => client.run(async (frame) => {
+    await frame.ack();
+    client.close();
+  }));
+});
+
+test('run refuses what are no handlers before it asks for frames', () =>
+  withScript([], {}, async (client, requests) => {
+    for (const [handlers, text] of [[undefined, /handlers must be a function, or/], [{}, /handlers must be/], [{ a: 1 }, /the handler of "a" is no function/],
+      [{ 'order.*': () => 1 }, /its types are exact: use "\*" for all others/]]) {
+      await assert.rejects(client.run(handlers), (error) => error instanceof TypeError && text.test(error.message));
+    }
+    await assert.rejects(client.run(() => 1, { type: 'a' }), /did you mean "types"/);
+    assert.equal(requests.length, 0);
+  }));
+
 test('a loop that settles nothing is warned once', () =>
   withScript([[200, {}, `${frameLine()}${'\n'.repeat(9)}`], [200, {}, `${frameLine()}${'\n'.repeat(9)}${frameLine()}`]], {}, async (client) => {
     const warnings = await warningsOf(async () => {

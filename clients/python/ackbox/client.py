@@ -10,12 +10,13 @@ import time
 import urllib.parse
 import uuid
 import weakref
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, Generator, Iterable, List, Mapping, NamedTuple, Optional, Union
 
 from .connection import Answer, Connections
 from .errors import AckboxError, Unreachable, is_passing, problem_error, wished_pause
+from .handlers import Handlers, Router
 from .options import check_message, check_type
-from .stream import Frame, Receiver, ack_all, pause_seconds
+from .stream import Frame, Receiver, ack_all, pause_seconds, work_on
 from .times import Seconds, instant_text, seconds
 from .values import DATA_DEPTH_MAX, from_json, to_json
 
@@ -152,7 +153,7 @@ class Client:
         types: Optional[str] = None,
         sessions: Optional[str] = None,
         window: int = 64,
-    ) -> Iterator[Frame]:
+    ) -> Generator[Frame, None, None]:
         """Inbound frames, for ever: of the `types` and `sessions` that are named exactly or by a beginning with `*`.
 
         At most `window` frames are held at a time; settle each. Those of a session come one after the other. While the
@@ -170,6 +171,30 @@ class Client:
         if self._closed.is_set():
             receiver.stop()
         return receiver.frames()
+
+    def run(
+        self,
+        handlers: Handlers,
+        *,
+        types: Optional[str] = None,
+        sessions: Optional[str] = None,
+        window: int = 64,
+    ) -> None:
+        """Calls a handler for each inbound frame, one after the other, until `close` of another thread.
+
+        `handlers` is a function, or a dictionary of them by type, with `"*"` for all other types. A handler gets the frame
+        and settles it. Settled by `retry` are: a frame whose handler raised, with the exception as the reason, which is
+        logged; one that its handler left unsettled; and one of a type that has no handler. The last two are a warning, once
+        for each type. Raises what `receive` does, and what a handler raised where its frame cannot be settled.
+        """
+        router = Router(handlers, may_wait=False)
+        frames = self.receive(types, sessions, window)
+        try:
+            for frame in frames:
+                work_on(frame, router)
+        finally:
+            # Now, and not when the iterator is collected: what is held is in play again.
+            frames.close()
 
     def ack_many(self, frames: Iterable[Frame], results: Optional[Iterable[Any]] = None) -> List[bool]:
         """Acknowledges frames of this client's `receive` in one request, or one for each 1,024 of them and 4 MiB of results.

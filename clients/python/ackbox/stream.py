@@ -9,11 +9,12 @@ import random
 import socket
 import threading
 from types import TracebackType
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Type
+from typing import Any, Callable, Dict, Generator, List, Optional, Type
 
 from .connection import BROKEN, Connections
 from .errors import ProblemError, Unreachable, is_passing, problem_error, wished_pause
 from .event import Event
+from .handlers import Router
 from .options import check_type
 from .times import Seconds, seconds
 from .values import from_json, printable, result_to_json
@@ -126,6 +127,11 @@ class Frame(Event):
         except Exception as refusal:  # Any: it must not replace what the program raised.
             _LOG.warning("frame %s of %s was not settled: %s: %s", self.id, self.source, type(refusal).__name__, refusal)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether `ack`, `retry`, `reject` or `release` was answered."""
+        return self._is_settled
+
     def ack(self, result: Any = None) -> bool:
         """It is done. `result` is JSON, of at most 64 KiB: the sender gets it as the answer. What JSON cannot hold is
         refused by TypeError or ValueError, and the frame is still held; `apply` refuses it before the effect."""
@@ -164,6 +170,23 @@ class Frame(Event):
         is_settled = self._settle(settlement)
         self._is_settled = True
         return is_settled
+
+
+def work_on(frame: Frame, router: Router) -> None:
+    """Gives the frame to its handler, and settles it if that did not. Raises what a settlement does."""
+    handler = router.handler(frame)
+    if handler is None:
+        frame.retry(router.no_handler(frame))
+        return
+    try:
+        with frame:
+            handler(frame)
+    except Exception:
+        if not frame.is_settled:
+            raise  # Its stream must end, which gives it out again.
+        router.failed(frame)
+    if not frame.is_settled:
+        frame.retry(router.unsettled(frame))
 
 
 def _text_of(error: BaseException) -> str:
@@ -232,7 +255,7 @@ class Receiver:
         if lease is not None:
             lease.end()
 
-    def frames(self) -> Iterator[Frame]:
+    def frames(self) -> Generator[Frame, None, None]:
         failures = silent_lines = 0
         while not self._stopped.is_set():
             lease = self._lease = _Lease(self._connections, self._target)

@@ -1,6 +1,7 @@
 // What an application asks the daemon for.
 import { randomUUID } from 'node:crypto';
 import { AckboxError, isPassing, problemError, Unreachable, wishedPause } from './errors.js';
+import { Router } from './handlers.js';
 import { Daemon } from './http.js';
 import { checkKind, checkOptions } from './options.js';
 import { ackAll, frames } from './stream.js';
@@ -152,6 +153,20 @@ export class Client {
             for (const signal of signals) {
                 signal.removeEventListener('abort', end);
             }
+        }
+    }
+    /**
+     * Calls a handler for each inbound frame, one after the other, until `close`, or until `signal` is aborted.
+     *
+     * `handlers` is a function, or an object of them by type, with `*` for all other types. A handler gets the frame and
+     * settles it. Settled by `retry` are: a frame whose handler threw, with the error as the reason, which is a warning; one
+     * that its handler left unsettled; and one of a type that has no handler. The last two are a warning once for each type.
+     * Throws what `receive` does, and what a handler threw where its frame cannot be settled.
+     */
+    async run(handlers, options = {}) {
+        const router = new Router(handlers);
+        for await (const frame of this.receive(options)) {
+            await router.workOn(frame);
         }
     }
     /**

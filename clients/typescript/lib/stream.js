@@ -28,6 +28,8 @@ export class Frame extends Event {
     #receipt;
     #holder;
     #isSettled = false;
+    // Of a settlement that was begun.
+    #settling;
     constructor(raw, receipt, run, holder) {
         super(raw);
         this.run = run;
@@ -43,13 +45,21 @@ export class Frame extends Event {
             },
         });
     }
+    /** Whether `ack`, `retry`, `reject` or `release` was answered. */
+    get isSettled() {
+        return this.#isSettled;
+    }
     /** Works on the frame: what `work` throws is the reason of a `retry`, and thrown on. Without, the frame comes again only
      * because its stream ends, and nobody learns why. */
     async attempt(work) {
         try {
-            return await work(this);
+            const result = await work(this);
+            // What was begun and not waited for.
+            await this.#settling;
+            return result;
         }
         catch (error) {
+            await this.#settling?.catch(() => undefined);
             if (!this.#isSettled) {
                 const text = error instanceof Error ? `${error.name}: ${error.message}` : `thrown: ${typeof error === 'string' ? error : typeof error}`;
                 await this.retry(text).catch((refusal) => {
@@ -96,7 +106,9 @@ export class Frame extends Event {
         return `{${settlement.join()}}`;
     }
     async #end(settlement) {
-        const isSettled = await this.#holder.settle(settlement);
+        const settling = this.#holder.settle(settlement);
+        this.#settling = settling;
+        const isSettled = await settling;
         this.#isSettled = true;
         return isSettled;
     }

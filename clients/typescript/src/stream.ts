@@ -40,6 +40,8 @@ export class Frame extends Event {
   readonly #receipt: string;
   readonly #holder: Holder;
   #isSettled = false;
+  // Of a settlement that was begun.
+  #settling: Promise<unknown> | undefined;
 
   constructor(raw: Record<string, Json>, receipt: string, run: number, holder: Holder) {
     super(raw);
@@ -58,12 +60,21 @@ export class Frame extends Event {
     });
   }
 
+  /** Whether `ack`, `retry`, `reject` or `release` was answered. */
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
   /** Works on the frame: what `work` throws is the reason of a `retry`, and thrown on. Without, the frame comes again only
    * because its stream ends, and nobody learns why. */
   async attempt<R>(work: (frame: this) => R | Promise<R>): Promise<R> {
     try {
-      return await work(this);
+      const result = await work(this);
+      // What was begun and not waited for.
+      await this.#settling;
+      return result;
     } catch (error) {
+      await this.#settling?.catch(() => undefined);
       if (!this.#isSettled) {
         const text = error instanceof Error ? `${error.name}: ${error.message}` : `thrown: ${typeof error === 'string' ? error : typeof error}`;
         await this.retry(text).catch((refusal: unknown) => {
@@ -119,7 +130,9 @@ export class Frame extends Event {
   }
 
   async #end(settlement: string): Promise<boolean> {
-    const isSettled = await this.#holder.settle(settlement);
+    const settling = this.#holder.settle(settlement);
+    this.#settling = settling;
+    const isSettled = await settling;
     this.#isSettled = true;
     return isSettled;
   }
