@@ -116,6 +116,64 @@ class MarksTest(unittest.TestCase):
             for _ in range(2):
                 self.assertEqual(ackbox.apply(self.db, session_event(n + 1), lambda db, event: result).result, result)
 
+    def test_an_effect_that_ends_the_transaction_is_told_and_does_not_happen_again(self):
+        def commits(db, event):
+            self.effect(db, event)
+            db.commit()
+            return {"done": event.id}
+
+        def commits_and_writes(db, event):
+            commits(db, event)
+            return self.effect(db, event)
+
+        def scripts(db, event):
+            db.executescript("INSERT INTO effects VALUES ('script')")
+            return {"done": event.id}
+
+        def rolls_back(db, event):
+            db.rollback()
+            return self.effect(db, event)
+
+        def rolls_back_and_commits(db, event):
+            db.rollback()
+            return commits(db, event)
+
+        for level in (None, "", "EXCLUSIVE"):
+            self.db.isolation_level = level
+            for n, effect in enumerate((commits, commits_and_writes, scripts, rolls_back, rolls_back_and_commits)):
+                for event in (session_event(n + 1, "%s" % level), lone_event("%d %s" % (n, level))):
+                    with self.subTest(effect.__name__, level=level), self.assertLogs("ackbox", "WARNING") as logged:
+                        self.assertEqual(ackbox.apply(self.db, event, effect), (True, {"done": event.id}))
+                        self.assertIn("ended the transaction that apply commits", logged.output[0])
+                        self.assertFalse(self.db.in_transaction)
+                        before = self.effects()
+                        self.assertEqual(ackbox.apply(self.db, event, effect), (False, {"done": event.id}))
+                        self.assertEqual((self.effects(), len(logged.output)), (before, 1))
+
+    def test_an_effect_that_raises_behind_its_own_commit_is_told_and_does_not_happen_again(self):
+        def fails(db, event):
+            self.effect(db, event)
+            db.commit()
+            self.effect(db, event)
+            raise KeyError("late")
+
+        for event in (session_event(1), lone_event("a")):
+            with self.assertLogs("ackbox", "WARNING") as logged, self.assertRaises(KeyError):
+                ackbox.apply(self.db, event, fails)
+            self.assertIn("raised behind its own commit", logged.output[0])
+            self.assertEqual(ackbox.apply(self.db, event, fails), (False, None))
+        self.assertEqual(self.effects(), ["m1", "a"])
+
+        def gives_up(db, event):
+            self.effect(db, event)
+            db.rollback()
+            raise KeyError("nothing was done")
+
+        for effect, is_new in ((gives_up, None), (self.effect, True)):
+            with contextlib.suppress(KeyError):
+                self.assertEqual(ackbox.apply(self.db, session_event(2), effect).is_new, is_new)
+        self.assertEqual(self.effects(), ["m1", "a", "m2"])
+
     def test_a_connection_in_a_transaction_is_refused_and_stays_in_it(self):
         self.db.execute("INSERT INTO effects VALUES ('mine')")
         with self.assertRaises(ValueError):

@@ -68,6 +68,57 @@ test('what the effect throws undoes effect and mark', () =>
     assert.equal((await ackbox.apply(database, sessionEvent(1), effect)).isNew, true);
   }));
 
+test('an effect that ends the transaction is told, and does not happen again', () =>
+  withDatabase(async (database, effects) => {
+    const commits = async (transaction, event) => {
+      const result = await effect(transaction, event);
+      await transaction.run('COMMIT', []);
+      return result;
+    };
+    const writesAgain = async (transaction, event) => {
+      await commits(transaction, event);
+      await transaction.run('BEGIN', []);
+      return effect(transaction, event);
+    };
+    const rollsBack = async (transaction, event) => {
+      await transaction.run('ROLLBACK', []);
+      return effect(transaction, event);
+    };
+    for (const [n, ends] of [commits, writesAgain, rollsBack].entries()) {
+      for (const event of [sessionEvent(n + 1), loneEvent(`lone ${n}`)]) {
+        const told = await warningsOf(async () => {
+          assert.deepEqual(await ackbox.apply(database, event, ends), { isNew: true, result: { done: event.id } });
+          const before = await effects();
+          assert.deepEqual(await ackbox.apply(database, event, ends), { isNew: false, result: { done: event.id } });
+          assert.equal(await effects(), before);
+        });
+        assert.equal(told.length, 1, ends.name);
+        assert.match(told[0], /ended the transaction that apply commits/);
+      }
+    }
+  }));
+
+test('an effect that throws behind its own commit is told, and does not happen again', () =>
+  withDatabase(async (database, effects) => {
+    for (const event of [sessionEvent(1), loneEvent('a')]) {
+      const fails = async (transaction) => {
+        await effect(transaction, event);
+        await transaction.run('COMMIT', []);
+        throw new RangeError('late');
+      };
+      const told = await warningsOf(() => assert.rejects(ackbox.apply(database, event, fails), RangeError));
+      assert.match(told.join(), /threw behind its own commit/);
+      assert.equal((await ackbox.apply(database, event, fails)).isNew, false);
+    }
+    assert.equal(await effects(), 'm1,a');
+    const givesUp = async (transaction) => {
+      await transaction.run('ROLLBACK', []);
+      throw new RangeError('nothing was done');
+    };
+    assert.deepEqual(await warningsOf(() => assert.rejects(ackbox.apply(database, sessionEvent(2), givesUp), RangeError)), []);
+    assert.equal((await ackbox.apply(database, sessionEvent(2), effect)).isNew, true);
+  }));
+
 const cyclic = [];
 cyclic.push(cyclic);
 const nested = (depth) => Array(depth).fill().reduce((inner) => [inner], 1);
