@@ -7,6 +7,7 @@ installed.
     daemon_test.py PROGRAM SOURCE_DIR
 """
 
+import asyncio
 import datetime
 import http.client
 import http.server
@@ -27,6 +28,7 @@ sys.path.insert(0, subprocess.run(
     [sys.executable, os.path.join(SOURCE, "clients", "python", "build_backend.py"), FOLDER.name],
     check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
 import ackbox  # noqa: E402  (the wheel that was made)
+import ackbox.aio  # noqa: E402
 
 
 def shown_program(document, language):
@@ -126,6 +128,22 @@ class PullTest(DaemonTest):
         self.bob.close()
         thread.join(60)
         self.assertFalse(thread.is_alive())
+
+    def test_the_asyncio_client_enqueues_and_receives(self):
+        async def play():
+            async with ackbox.aio.Client(self.pair.alice.url) as alice, ackbox.aio.Client(self.pair.bob.url) as bob:
+                async def twice(frame):
+                    self.assertTrue(await frame.ack({"twice": frame.data * 2}))
+
+                works = asyncio.ensure_future(bob.run({"t": twice}))
+                sent = await asyncio.gather(*[alice.enqueue("bob", "t", n) for n in range(40)])
+                self.assertEqual(sorted(one.sequence for one in sent), list(range(1, 41)))
+                shown = await asyncio.gather(*[alice.message(one.id, wait=60) for one in sent])
+                self.assertEqual([one["state"] for one in shown], ["acked"] * 40)
+                await bob.close()
+                await works
+
+        asyncio.run(play())
 
     def test_a_stream_that_is_left_gives_its_frame_back(self):
         self.alice.enqueue("bob", "t", 1, session="")

@@ -160,6 +160,9 @@ class Client:
         daemon is away, it is asked again. A loop that is left ends the stream, and what it has not settled is given
         out again. Raises `ProblemError` if the daemon refuses, as for a token without the role `receive`.
         """
+        return self._receiver(types, sessions, window).frames()
+
+    def _receiver(self, types: Optional[str], sessions: Optional[str], window: int) -> Receiver:
         check_type("window", window, int)
         query: Dict[str, Union[str, int]] = {"window": window}
         for name, pattern in (("types", types), ("sessions", sessions)):
@@ -170,7 +173,7 @@ class Client:
         self._receivers.add(receiver)
         if self._closed.is_set():
             receiver.stop()
-        return receiver.frames()
+        return receiver
 
     def run(
         self,

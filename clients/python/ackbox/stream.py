@@ -263,7 +263,8 @@ class Receiver:
             try:
                 try:
                     lease.start()
-                    line = lease.read_line()
+                    # `stop` that came before there was a socket has not ended it.
+                    line = b"" if self._stopped.is_set() else lease.read_line()
                 except ProblemError as refusal:
                     if not is_passing(refusal):
                         raise
