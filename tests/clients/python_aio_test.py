@@ -8,6 +8,7 @@ import asyncio
 import json
 import logging
 import math
+import threading
 import unittest
 
 import python_unit_test as unit
@@ -90,6 +91,16 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
             server.answers.append(unit.problem(403, "The end"))
             async for frame in client.receive():
                 self.fail("nothing comes")
+
+    async def test_a_receiver_that_is_cancelled_ends_its_stream(self):
+        ended = threading.Event()
+        server, client = self.serve(unit.open_stream(lines("a"), ended))
+        frames = client.receive()
+        await frames.__anext__()
+        waits = asyncio.ensure_future(frames.__anext__())
+        await asyncio.sleep(0)
+        waits.cancel()
+        self.assertTrue(await asyncio.get_running_loop().run_in_executor(None, ended.wait, 20))
 
     async def test_close_ends_a_receiver_of_another_task(self):
         server, client = self.serve()

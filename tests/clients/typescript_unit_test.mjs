@@ -68,7 +68,7 @@ test('what the effect throws undoes effect and mark', () =>
     assert.equal((await ackbox.apply(database, sessionEvent(1), effect)).isNew, true);
   }));
 
-test('an effect that ends the transaction is told, and does not happen again', () =>
+test('an effect that ends the transaction is a warning, and does not happen again', () =>
   withDatabase(async (database, effects) => {
     const commits = async (transaction, event) => {
       const result = await effect(transaction, event);
@@ -86,19 +86,19 @@ test('an effect that ends the transaction is told, and does not happen again', (
     };
     for (const [n, ends] of [commits, writesAgain, rollsBack].entries()) {
       for (const event of [sessionEvent(n + 1), loneEvent(`lone ${n}`)]) {
-        const told = await warningsOf(async () => {
+        const warnings = await warningsOf(async () => {
           assert.deepEqual(await ackbox.apply(database, event, ends), { isNew: true, result: { done: event.id } });
           const before = await effects();
           assert.deepEqual(await ackbox.apply(database, event, ends), { isNew: false, result: { done: event.id } });
           assert.equal(await effects(), before);
         });
-        assert.equal(told.length, 1, ends.name);
-        assert.match(told[0], /ended the transaction that apply commits/);
+        assert.equal(warnings.length, 1, ends.name);
+        assert.match(warnings[0], /ended the transaction that apply commits/);
       }
     }
   }));
 
-test('an effect that throws behind its own commit is told, and does not happen again', () =>
+test('an effect that throws behind its own commit is a warning, and does not happen again', () =>
   withDatabase(async (database, effects) => {
     for (const event of [sessionEvent(1), loneEvent('a')]) {
       const fails = async (transaction) => {
@@ -106,8 +106,8 @@ test('an effect that throws behind its own commit is told, and does not happen a
         await transaction.run('COMMIT', []);
         throw new RangeError('late');
       };
-      const told = await warningsOf(() => assert.rejects(ackbox.apply(database, event, fails), RangeError));
-      assert.match(told.join(), /threw behind its own commit/);
+      const warnings = await warningsOf(() => assert.rejects(ackbox.apply(database, event, fails), RangeError));
+      assert.match(warnings.join(), /threw behind its own commit/);
       assert.equal((await ackbox.apply(database, event, fails)).isNew, false);
     }
     assert.equal(await effects(), 'm1,a');
@@ -340,11 +340,11 @@ async function warningsOf(work) {
   return warnings.map((warning) => warning.message);
 }
 
-test('the first failure of a connection is told with address, cause and remedy', async () => {
-  const told = await warningsOf(() => assert.rejects(new ackbox.Client('http://127.0.0.1:1', { retryFor: 500 }).stats(), ackbox.Unreachable));
-  assert.equal(told.length, 1, told.join('\n'));
+test('the first failure of a connection is a warning with address, cause and remedy', async () => {
+  const warnings = await warningsOf(() => assert.rejects(new ackbox.Client('http://127.0.0.1:1', { retryFor: 500 }).stats(), ackbox.Unreachable));
+  assert.equal(warnings.length, 1, warnings.join('\n'));
   // Node names the port as bad, or nothing listens there.
-  assert.match(told[0], /^http:\/\/127\.0\.0\.1:1 does not answer: .+; .+; it is tried again, and the next failures are not told$/);
+  assert.match(warnings[0], /^http:\/\/127\.0\.0\.1:1 does not answer: .+; .+; it is tried again, and the failures after it are not logged$/);
   const server = createServer();
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${server.address().port}`;
@@ -359,15 +359,15 @@ test('the first failure of a connection is told with address, cause and remedy',
   assert.equal(outages.length, 2);
 });
 
-test('the first failure of a stream and of a settlement is told', async () => {
-  const told = await warningsOf(() => withScript([null, null, [200, {}, frameLine()], null, null, null, null], {}, async (client) => {
+test('the first failure of a stream and of a settlement is a warning', async () => {
+  const warnings = await warningsOf(() => withScript([null, null, [200, {}, frameLine()], null, null, null, null], {}, async (client) => {
     const received = client.receive();
     const frame = (await received.next()).value;
     assert.equal(await frame.ack(), false);
     await received.return();
   }));
-  assert.equal(told.length, 2);
-  assert.match(told[0], /^http:.* does not answer: /);
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0], /^http:.* does not answer: /);
 });
 
 test('a wait that is refused waits as long as it is told, and then only looks', () =>
@@ -642,7 +642,7 @@ test('run gives each frame to the handler of its type, or to that of all others'
   assert.deepEqual((await ran((frame) => frame.ack(frame.type), 'a', 'toString')).settled, [['ack', 'a'], ['ack', 'toString']]);
 });
 
-test('run retries a frame of a type that has no handler, and tells it once for each type', async () => {
+test('run retries a frame of a type that has no handler, and warns once for each type', async () => {
   const { settled, warnings } = await ran({ a: (frame) => frame.ack() }, 'b', 'a', 'b', 'toString');
   assert.deepEqual(settled, [['retry', 'no handler for type "b"'], ['ack', undefined], ['retry', 'no handler for type "b"'],
     ['retry', 'no handler for type "toString"']]);
@@ -663,7 +663,7 @@ test('run retries a frame whose handler throws, and goes on', async () => {
   assert.deepEqual((await ran(late, 'a')).settled, [['ack', undefined]]);
 });
 
-test('run retries a frame that its handler left unsettled, and tells it once for each type', async () => {
+test('run retries a frame that its handler left unsettled, and warns once for each type', async () => {
   const { settled, warnings } = await ran(() => ({ done: true }), 'a', 'a', 'b');
   assert.deepEqual(settled, Array(3).fill(['retry', 'the handler returned without settling the message']));
   assert.equal(warnings.length, 2);

@@ -249,6 +249,6 @@ class Client:
             if not is_passing(error) or time.monotonic() + pause > end:
                 raise error
             if isinstance(error, Unreachable):
-                self._connections.tell(error)
+                self._connections.warn_once(error)
             failures += 1
             self._closed.wait(pause)

@@ -64,8 +64,8 @@ class Connections:
         self._tls = tls
         self._path = ""
         self._prefix = ""
-        # Whether the failure of the last request was told; written without the lock, as one warning more does no harm.
-        self._has_told = False
+        # Whether the failure of the last request was logged; written without the lock, as one warning more does no harm.
+        self._has_warned = False
         self._headers: Dict[str, str] = {"Authorization": "Bearer " + token} if token else {}
         self._lock = threading.Lock()
         self._idle: List[http.client.HTTPConnection] = []
@@ -95,15 +95,15 @@ class Connections:
         remedy = next(text for kind, text in _REMEDIES if isinstance(error, kind))
         return Unreachable("%s does not answer: %s; %s" % (self._url, error or type(error).__name__, remedy))
 
-    def tell(self, error: Unreachable) -> None:
+    def warn_once(self, error: Unreachable) -> None:
         """Warns, if this is the first failure since an answer came. Called where the request is tried again."""
-        if not self._has_told:
-            self._has_told = True
-            _LOG.warning("%s; it is tried again, and the next failures are not told", error)
+        if not self._has_warned:
+            self._has_warned = True
+            _LOG.warning("%s; it is tried again, and the failures after it are not logged", error)
 
     def answered(self) -> None:
-        """An answer has begun: the next failure is told."""
-        self._has_told = False
+        """An answer has begun: the next failure is logged."""
+        self._has_warned = False
 
     def send(self, connection: http.client.HTTPConnection, method: str, target: str, body: Optional[bytes]) -> None:
         headers = dict(self._headers)

@@ -1,4 +1,4 @@
-"""Which handler works on a message, and what is told of one that none works on, or that its handler forgot."""
+"""Which handler works on a message, and the warning of one that has no handler, or that its handler left unsettled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .options import check_type
 
 _LOG = logging.getLogger("ackbox")
 # Types are of the senders' choice: no more of them are remembered.
-_TOLD_MOST = 1_000
+_WARNED_TYPES_MOST = 1_000
 OTHERS = "*"
 
 Handler = Callable[[Any], Any]
@@ -38,7 +38,7 @@ class Router:
                 raise TypeError("the handler of %r is no function" % type)
             if not may_wait and inspect.iscoroutinefunction(handler):
                 raise TypeError("the handler of %r is a coroutine function: use ackbox.aio.Client, or a plain one" % type)
-        self._told: Set[str] = set()
+        self._warned: Set[str] = set()
 
     def handler(self, event: Event) -> Optional[Handler]:
         return self._handlers.get(event.type) or self._handlers.get(OTHERS)
@@ -46,20 +46,20 @@ class Router:
     def no_handler(self, event: Event) -> str:
         """The reason of the retry; warns once for each type."""
         reason = 'no handler for type "%s"' % event.type
-        self._tell_once(event, reason + ": its messages are retried until their sender gives them up; add one, or one for \"*\"")
+        self._warn_once(event, reason + ": its messages are retried until their sender gives them up; add one, or one for \"*\"")
         return reason
 
     def unsettled(self, event: Event) -> str:
         """The reason of the retry; warns once for each type."""
-        self._tell_once(event, "the handler of %r returned without settling %r: it is retried; call ack, retry, reject or "
+        self._warn_once(event, "the handler of %r returned without settling %r: it is retried; call ack, retry, reject or "
                         "release in each case" % (event.type, event))
         return UNSETTLED
 
     def failed(self, event: Event) -> None:
-        """Tells of the exception that is being handled."""
+        """Logs the exception that is being handled."""
         _LOG.exception("the handler of %r failed on %r", event.type, event)
 
-    def _tell_once(self, event: Event, text: str) -> None:
-        if event.type not in self._told and len(self._told) < _TOLD_MOST:
-            self._told.add(event.type)
+    def _warn_once(self, event: Event, text: str) -> None:
+        if event.type not in self._warned and len(self._warned) < _WARNED_TYPES_MOST:
+            self._warned.add(event.type)
             _LOG.warning("%s", text)

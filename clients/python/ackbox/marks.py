@@ -139,7 +139,7 @@ class _Call:
             text = None if result is None else result_to_json(result)
         except BaseException:
             if self._has_ended():
-                self._tell_if_marked()
+                self._warn_if_marked()
             raise
         if self._has_ended() or not self._mark.keep(text):
             _LOG.warning("the effect of %r ended the transaction that apply commits: a crash behind that would have lost its "
@@ -162,7 +162,7 @@ class _Call:
         status = getattr(getattr(self._db, "info", None), "transaction_status", None)
         return status is not None and int(status) == 0
 
-    def _tell_if_marked(self) -> None:
+    def _warn_if_marked(self) -> None:
         """Called while an exception is handled, which must not be replaced."""
         try:
             self._db.rollback()
@@ -184,7 +184,7 @@ def apply(db: Any, event: Event, fn: Callable[[Any, Event], Any]) -> Applied:
     """Calls `fn(db, event)` and commits its writes with the mark of `event`; a duplicate calls nothing.
 
     `db` is a DB-API connection of this thread: sqlite3, psycopg, or another driver and database with ON CONFLICT. It
-    must not be in a transaction. `fn` must neither commit nor roll back: one that does is told in the log, and not called
+    must not be in a transaction. `fn` must neither commit nor roll back: one that does is a warning in the log, and not called
     again if it returns. What it raises is raised here, after a rollback: then neither effect nor mark is there. What it returns must be JSON or None; pass it to `Frame.ack`. What
     `Frame.ack` would refuse is refused here, before the commit, by TypeError or ValueError.
     """

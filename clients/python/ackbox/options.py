@@ -31,7 +31,7 @@ MESSAGE: Dict[str, Tuple[type, ...]] = {
 
 
 def check_name(name: Any, known: Collection[str], what: str) -> None:
-    """Raises TypeError for a name that is none of `known`, with the one that may be meant."""
+    """Raises TypeError for a name that is not among `known`, with the one that may be meant."""
     if name in known:
         return
     close = difflib.get_close_matches(str(name), known, 1)
@@ -40,7 +40,7 @@ def check_name(name: Any, known: Collection[str], what: str) -> None:
 
 
 def check_type(name: str, value: Any, *types: type) -> None:
-    """Raises TypeError for a value of none of `types`; a bool is no number. The value is not shown."""
+    """Raises TypeError for a value of another type; a bool is no number. The value is not shown."""
     if isinstance(value, bool) and int in types or not isinstance(value, types):
         wanted = " or ".join(one.__name__ for one in types)
         raise TypeError("%s must be %s, not %s" % (name, wanted, type(value).__name__))

@@ -211,7 +211,7 @@ def _post_settlements(connections: Connections, settlements: List[str], stopped:
                 raise error
             wish = wished_pause(error)
         except Unreachable as error:
-            connections.tell(error)
+            connections.warn_once(error)
         if failures < _SETTLE_TRIES:
             stopped.wait(max(pause_seconds(failures), wish))
     return None
@@ -271,7 +271,7 @@ class Receiver:
                     wish = wished_pause(refusal)
                 except BROKEN as error:
                     if not self._stopped.is_set():
-                        self._connections.tell(self._connections.unreachable(error))
+                        self._connections.warn_once(self._connections.unreachable(error))
                 # Half a line is the end of a stream, and no frame.
                 while line.endswith(b"\n") and not self._stopped.is_set():
                     failures = 0

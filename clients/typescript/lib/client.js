@@ -208,7 +208,7 @@ export class Client {
                 throw error;
             }
             if (error instanceof Unreachable) {
-                this.#daemon.tell(error);
+                this.#daemon.warnOnce(error);
             }
             await wait(pause, this.#closed.signal);
         }

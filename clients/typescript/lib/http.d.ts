@@ -10,7 +10,7 @@ export declare class Daemon {
     /** The answer's head; its body is read by the caller. Throws `Unreachable`. */
     open(target: string, signal: AbortSignal): Promise<Response>;
     /** Warns, if this is the first failure since an answer came. Called where the request is tried again. */
-    tell(error: Unreachable): void;
+    warnOnce(error: Unreachable): void;
     /** Asks once; throws `Unreachable`. */
     ask(method: string, target: string, body: string | undefined, timeout: number): Promise<Answer>;
 }

@@ -13,7 +13,7 @@ const otherRemedy = "look at the daemon's log, and whether another program liste
 export class Daemon {
     #base;
     #headers;
-    #hasTold = false;
+    #hasWarned = false;
     constructor(url, token) {
         const parsed = new URL(url);
         if (parsed.protocol === 'unix:') {
@@ -32,7 +32,7 @@ export class Daemon {
     async open(target, signal) {
         try {
             const response = await fetch(this.#base + target, { headers: this.#headers, signal });
-            this.#hasTold = false;
+            this.#hasWarned = false;
             return response;
         }
         catch (error) {
@@ -40,10 +40,10 @@ export class Daemon {
         }
     }
     /** Warns, if this is the first failure since an answer came. Called where the request is tried again. */
-    tell(error) {
-        if (!this.#hasTold) {
-            this.#hasTold = true;
-            process.emitWarning(`${error.message}; it is tried again, and the next failures are not told`, 'AckboxWarning');
+    warnOnce(error) {
+        if (!this.#hasWarned) {
+            this.#hasWarned = true;
+            process.emitWarning(`${error.message}; it is tried again, and the failures after it are not logged`, 'AckboxWarning');
         }
     }
     /** The address, the cause and the remedy of what fetch threw. */
@@ -60,7 +60,7 @@ export class Daemon {
             const signal = AbortSignal.timeout(timeout);
             const response = await fetch(this.#base + target, { method, headers, signal, ...(body === undefined ? {} : { body }) });
             const answer = { status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.text() };
-            this.#hasTold = false;
+            this.#hasWarned = false;
             return answer;
         }
         catch (error) {

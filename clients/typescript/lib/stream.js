@@ -236,7 +236,7 @@ async function open(daemon, target, signal) {
     }
     catch (error) {
         if (error instanceof Unreachable && !signal.aborted) {
-            daemon.tell(error);
+            daemon.warnOnce(error);
         }
         return undefined;
     }
@@ -289,7 +289,7 @@ async function settle(daemon, settlements) {
             if (!(error instanceof Unreachable)) {
                 throw error;
             }
-            daemon.tell(error);
+            daemon.warnOnce(error);
         }
         if (failures === settleTries) {
             return undefined;

@@ -1,4 +1,4 @@
-// Which handler works on a message, and what is told of one that none works on, or that its handler forgot.
+// Which handler works on a message, and the warning of one that has no handler, or that its handler left unsettled.
 
 import type { Frame } from './stream.js';
 
@@ -8,7 +8,7 @@ export type Handler = (frame: Frame) => unknown;
 export type Handlers = Handler | Readonly<Record<string, Handler>>;
 
 // Types are of the senders' choice: no more of them are remembered.
-const toldMost = 1_000;
+const warnedTypesMost = 1_000;
 const others = '*';
 
 /** Throws TypeError for what are no handlers. */
@@ -34,7 +34,7 @@ function handlersByType(handlers: unknown): Map<string, Handler> {
 /** Settles what its handlers do not. */
 export class Router {
   readonly #handlers: Map<string, Handler>;
-  readonly #told = new Set<string>();
+  readonly #warned = new Set<string>();
 
   constructor(handlers: unknown) {
     this.#handlers = handlersByType(handlers);
@@ -45,7 +45,7 @@ export class Router {
     const handler = this.#handlers.get(frame.type) ?? this.#handlers.get(others);
     if (handler === undefined) {
       const reason = `no handler for type "${frame.type}"`;
-      this.#tellOnce(frame, `${reason}: its messages are retried until their sender gives them up; add one, or one for "*"`);
+      this.#warnOnce(frame, `${reason}: its messages are retried until their sender gives them up; add one, or one for "*"`);
       await frame.retry(reason);
       return;
     }
@@ -61,15 +61,15 @@ export class Router {
       });
     }
     if (!frame.isSettled) {
-      this.#tellOnce(frame, `the handler of "${frame.type}" returned without settling ${frame.id} of ${frame.source}: it is retried; ` +
+      this.#warnOnce(frame, `the handler of "${frame.type}" returned without settling ${frame.id} of ${frame.source}: it is retried; ` +
         'call ack, retry, reject or release in each case, and wait for its promise');
       await frame.retry('the handler returned without settling the message');
     }
   }
 
-  #tellOnce(frame: Frame, text: string): void {
-    if (!this.#told.has(frame.type) && this.#told.size < toldMost) {
-      this.#told.add(frame.type);
+  #warnOnce(frame: Frame, text: string): void {
+    if (!this.#warned.has(frame.type) && this.#warned.size < warnedTypesMost) {
+      this.#warned.add(frame.type);
       process.emitWarning(text, 'AckboxWarning');
     }
   }

@@ -22,7 +22,7 @@ const otherRemedy = "look at the daemon's log, and whether another program liste
 export class Daemon {
   readonly #base: string;
   readonly #headers: Record<string, string>;
-  #hasTold = false;
+  #hasWarned = false;
 
   constructor(url: string, token: string | undefined) {
     const parsed = new URL(url);
@@ -43,7 +43,7 @@ export class Daemon {
   async open(target: string, signal: AbortSignal): Promise<Response> {
     try {
       const response = await fetch(this.#base + target, { headers: this.#headers, signal });
-      this.#hasTold = false;
+      this.#hasWarned = false;
       return response;
     } catch (error) {
       throw this.#unreachable(error);
@@ -51,10 +51,10 @@ export class Daemon {
   }
 
   /** Warns, if this is the first failure since an answer came. Called where the request is tried again. */
-  tell(error: Unreachable): void {
-    if (!this.#hasTold) {
-      this.#hasTold = true;
-      process.emitWarning(`${error.message}; it is tried again, and the next failures are not told`, 'AckboxWarning');
+  warnOnce(error: Unreachable): void {
+    if (!this.#hasWarned) {
+      this.#hasWarned = true;
+      process.emitWarning(`${error.message}; it is tried again, and the failures after it are not logged`, 'AckboxWarning');
     }
   }
 
@@ -73,7 +73,7 @@ export class Daemon {
       const signal = AbortSignal.timeout(timeout);
       const response = await fetch(this.#base + target, { method, headers, signal, ...(body === undefined ? {} : { body }) });
       const answer = { status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.text() };
-      this.#hasTold = false;
+      this.#hasWarned = false;
       return answer;
     } catch (error) {
       throw this.#unreachable(error);

@@ -262,7 +262,7 @@ async function open(daemon: Daemon, target: string, signal: AbortSignal): Promis
     body = await response.text();
   } catch (error) {
     if (error instanceof Unreachable && !signal.aborted) {
-      daemon.tell(error);
+      daemon.warnOnce(error);
     }
     return undefined;
   }
@@ -316,7 +316,7 @@ async function settle(daemon: Daemon, settlements: readonly string[]): Promise<b
       if (!(error instanceof Unreachable)) {
         throw error;
       }
-      daemon.tell(error);
+      daemon.warnOnce(error);
     }
     if (failures === settleTries) {
       return undefined;
