@@ -100,8 +100,8 @@ class Client:
         if the daemon did not answer for `retry_for`; then it may be stored. Raises TypeError or ValueError, and nothing
         is sent, where JSON cannot hold `data`, and for an option that is misspelt or of a wrong type.
 
-        Without `session` the message goes to the session `default`, in its order; with `""` it has none. Without `idempotency_key` one is made, so that what is tried again
-        is stored once. A caller that calls again, as after a crash, must bring its own. `options`: `not_before`,
+        Without `session` the message goes to the session `default`, in its order; with `""` it has none. Without
+        `idempotency_key` one is made, so that what is tried again is stored once. A caller that calls again, as after a crash, must bring its own. `options`: `not_before`,
         `expires_at`, `priority`, `supersede_key`, `correlation_id`, `traceparent`, `message_id`, as the daemon has them.
         `not_before` and `expires_at` are a `datetime` with a zone, or text such as `2026-01-31T23:59:59.999Z`.
         """

@@ -185,8 +185,8 @@ def apply(db: Any, event: Event, fn: Callable[[Any, Event], Any]) -> Applied:
 
     `db` is a DB-API connection of this thread: sqlite3, psycopg, or another driver and database with ON CONFLICT. It
     must not be in a transaction. `fn` must neither commit nor roll back: one that does is a warning in the log, and not called
-    again if it returns. What it raises is raised here, after a rollback: then neither effect nor mark is there. What it returns must be JSON or None; pass it to `Frame.ack`. What
-    `Frame.ack` would refuse is refused here, before the commit, by TypeError or ValueError.
+    again if it returns. What it raises is raised here, after a rollback: then neither effect nor mark is there.
+    What it returns must be JSON or None; pass it to `Frame.ack`. What `Frame.ack` would refuse is refused here, before the commit, by TypeError or ValueError.
     """
     mark = _Mark(db, event)
     _begin(db)

@@ -108,7 +108,8 @@ class Mark {
  *
  * `effect` must neither commit nor roll back: one that does is a warning, and not called again if it returns.
  * What `effect` throws is thrown here, after a rollback: then neither effect nor mark is there. What it returns must be
- * JSON or undefined; pass it to `Frame.ack`. What `Frame.ack` would refuse is refused here, before the commit. With a driver of one connection, one call must end before the next begins.
+ * JSON or undefined; pass it to `Frame.ack`. What `Frame.ack` would refuse is refused here, before the commit. With a
+ * driver of one connection, one call must end before the next begins.
  */
 export async function apply(database, event, effect) {
     return database.transaction(async (transaction) => {
