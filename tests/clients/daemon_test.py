@@ -7,7 +7,9 @@ installed.
     daemon_test.py PROGRAM SOURCE_DIR
 """
 
+import asyncio
 import datetime
+import http.client
 import http.server
 import json
 import os
@@ -26,6 +28,7 @@ sys.path.insert(0, subprocess.run(
     [sys.executable, os.path.join(SOURCE, "clients", "python", "build_backend.py"), FOLDER.name],
     check=True, stdout=subprocess.PIPE, text=True).stdout.strip())
 import ackbox  # noqa: E402  (the wheel that was made)
+import ackbox.aio  # noqa: E402
 
 
 def shown_program(document, language):
@@ -105,7 +108,7 @@ class PullTest(DaemonTest):
         self.assertIn("no-such-item", shown[2]["last_error"] + shown[2]["reason"])
 
     def test_many_frames_are_acknowledged_at_once_and_a_second_time_none_is(self):
-        sent = [self.alice.enqueue("bob", "t", n) for n in range(3)]
+        sent = [self.alice.enqueue("bob", "t", n, session="") for n in range(3)]
         frames = self.bob.receive(types="t")
         held = [next(frames) for _ in sent]
         results = [{"got": frame.data} for frame in held]
@@ -114,8 +117,36 @@ class PullTest(DaemonTest):
         self.assertEqual([self.alice.message(one.id, wait=60)["state"] for one in sent], ["acked"] * 3)
         frames.close()
 
+    def test_run_works_on_frames_by_type_until_the_client_is_closed(self):
+        thread = threading.Thread(target=self.bob.run, daemon=True, args=({
+            "order.placed": lambda frame: frame.ack({"placed": frame.data}), "*": lambda frame: frame.reject("not for me")},))
+        thread.start()
+        sent = [self.alice.enqueue("bob", type, 7, session="s") for type in ("order.placed", "order.paid", "order.placed")]
+        shown = [self.alice.message(one.id, wait=60) for one in sent]
+        self.assertEqual([one["state"] for one in shown], ["acked", "failed", "acked"])
+        self.assertIn("not for me", shown[1]["last_error"] + shown[1]["reason"])
+        self.bob.close()
+        thread.join(60)
+        self.assertFalse(thread.is_alive())
+
+    def test_the_asyncio_client_enqueues_and_receives(self):
+        async def play():
+            async with ackbox.aio.Client(self.pair.alice.url) as alice, ackbox.aio.Client(self.pair.bob.url) as bob:
+                async def twice(frame):
+                    self.assertTrue(await frame.ack({"twice": frame.data * 2}))
+
+                works = asyncio.ensure_future(bob.run({"t": twice}))
+                sent = await asyncio.gather(*[alice.enqueue("bob", "t", n) for n in range(40)])
+                self.assertEqual(sorted(one.sequence for one in sent), list(range(1, 41)))
+                shown = await asyncio.gather(*[alice.message(one.id, wait=60) for one in sent])
+                self.assertEqual([one["state"] for one in shown], ["acked"] * 40)
+                await bob.close()
+                await works
+
+        asyncio.run(play())
+
     def test_a_stream_that_is_left_gives_its_frame_back(self):
-        self.alice.enqueue("bob", "t", 1)
+        self.alice.enqueue("bob", "t", 1, session="")
         for frame in self.bob.receive():
             first = frame
             break
@@ -143,7 +174,7 @@ class PullTest(DaemonTest):
         milliseconds = round(later.timestamp() * 1000)
         forms = [{"expires_at": later}, {"expires_at": "2126-02-01T01:59:59.999999+02:00"}, {"expires_at_ms": milliseconds}]
         for form in forms:
-            sent = self.alice.enqueue("bob", "t", not_before=later - datetime.timedelta(hours=1), **form)
+            sent = self.alice.enqueue("bob", "t", session="", not_before=later - datetime.timedelta(hours=1), **form)
             shown = json.loads(self.run_program([PROGRAM, "show", self.pair.alice.file, sent.id, "--json"]))
             self.assertEqual((shown["not_before_ms"], shown["expires_at_ms"]), (milliseconds - 3_600_000, milliseconds))
         past = {"expires_at": datetime.datetime.now(datetime.timezone.utc), "idempotency_key": "late"}
@@ -152,6 +183,30 @@ class PullTest(DaemonTest):
         shown = self.alice.message(sent.id, wait=60)
         self.assertEqual((shown["state"], shown["reason"]), ("failed", "expired"))
         self.assertEqual(self.alice.enqueue("bob", "t", **past)[:2], ("duplicate", sent.id))
+
+    def test_a_message_without_a_session_goes_to_the_same_one_by_each_way_to_enqueue(self):
+        def api(message):
+            connection = http.client.HTTPConnection(self.pair.bob.url[len("http://"):])
+            connection.request("POST", "/v1/messages", json.dumps(message), {"Content-Type": "application/json"})
+            connection.getresponse().read()
+            connection.close()
+
+        program = os.path.join(self.folder.name, "enqueue.mjs")
+        subprocess.run([os.path.join(SOURCE, "tests", "clients", "install_typescript"), SOURCE, self.folder.name], check=True)
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("import { Client } from 'ackbox';\nconst client = new Client(process.argv[2]);\n"
+                       "await client.enqueue('alice', 't', 1, { messageId: 'typescript' });\n"
+                       "await client.enqueueMany([{ peer: 'alice', type: 't', data: 1, messageId: 'typescript-many' }]);\n")
+        self.bob.enqueue("alice", "t", 1, message_id="python")
+        self.bob.enqueue_many([{"peer": "alice", "type": "t", "data": 1, "id": "python-many"}])
+        self.run_program(["node", program, self.pair.bob.url])
+        api({"peer": "alice", "type": "t", "data": 1, "id": "api"})
+        subprocess.run([PROGRAM, "enqueue", self.pair.bob.file, "--peer", "alice", "--type", "t"], check=True,
+                       input='{"peer":"alice","type":"t","data":1,"id":"tool"}\n', text=True, stdout=subprocess.DEVNULL)
+        ids = ["python", "python-many", "typescript", "typescript-many", "api", "tool"]
+        shown = [json.loads(self.run_program([PROGRAM, "show", self.pair.bob.file, id, "--json"])) for id in ids]
+        self.assertEqual([(one["session"], one["sequence"]) for one in shown],
+                         [("default", n + 1) for n in range(len(ids))])
 
     def test_refusals_have_the_text_of_the_daemon(self):
         with self.assertRaises(ackbox.Invalid) as raised:

@@ -4,6 +4,7 @@ Method: sqlite3 in memory; a scripted HTTP server in a thread, whose answers the
 """
 
 import base64
+import contextlib
 import datetime
 import decimal
 import functools
@@ -11,6 +12,7 @@ import hashlib
 import hmac
 import http.server
 import json
+import logging
 import math
 import os
 import re
@@ -101,7 +103,7 @@ class MarksTest(unittest.TestCase):
         itself.append(itself)
         refused = [math.nan, math.inf, b"bytes", {1}, decimal.Decimal(1), datetime.datetime(2026, 1, 1), {1: "a"}, object(),
                    {"a": {None: 1}}, itself, functools.reduce(lambda inner, _: [inner], range(60), 1), "a" * 65536,
-                   "\ud83d\ude00", 10**5000 if hasattr(sys, "get_int_max_str_digits") else math.nan]
+                   "\ud83d\ude00", "\ud800", {"\udc00": 1}, 10**5000 if hasattr(sys, "get_int_max_str_digits") else math.nan]
         for result in refused:
             def returns(db, event):
                 self.effect(db, event)
@@ -110,9 +112,67 @@ class MarksTest(unittest.TestCase):
             with self.subTest(type(result).__name__), self.assertRaises((TypeError, ValueError)):
                 ackbox.apply(self.db, session_event(1), returns)
             self.assertEqual(self.effects(), [])
-        for n, result in enumerate(["\ud800", "\0", "ä\u2028😀", 2**100, -0.0, 5e-324, {"": [{}]}, False, "a" * 65534]):
+        for n, result in enumerate(["\0", "ä\u2028😀", 2**100, -0.0, 5e-324, {"": [{}]}, False, "a" * 65534]):
             for _ in range(2):
                 self.assertEqual(ackbox.apply(self.db, session_event(n + 1), lambda db, event: result).result, result)
+
+    def test_an_effect_that_ends_the_transaction_is_a_warning_and_does_not_happen_again(self):
+        def commits(db, event):
+            self.effect(db, event)
+            db.commit()
+            return {"done": event.id}
+
+        def commits_and_writes(db, event):
+            commits(db, event)
+            return self.effect(db, event)
+
+        def scripts(db, event):
+            db.executescript("INSERT INTO effects VALUES ('script')")
+            return {"done": event.id}
+
+        def rolls_back(db, event):
+            db.rollback()
+            return self.effect(db, event)
+
+        def rolls_back_and_commits(db, event):
+            db.rollback()
+            return commits(db, event)
+
+        for level in (None, "", "EXCLUSIVE"):
+            self.db.isolation_level = level
+            for n, effect in enumerate((commits, commits_and_writes, scripts, rolls_back, rolls_back_and_commits)):
+                for event in (session_event(n + 1, "%s" % level), lone_event("%d %s" % (n, level))):
+                    with self.subTest(effect.__name__, level=level), self.assertLogs("ackbox", "WARNING") as logged:
+                        self.assertEqual(ackbox.apply(self.db, event, effect), (True, {"done": event.id}))
+                        self.assertIn("ended the transaction that apply commits", logged.output[0])
+                        self.assertFalse(self.db.in_transaction)
+                        before = self.effects()
+                        self.assertEqual(ackbox.apply(self.db, event, effect), (False, {"done": event.id}))
+                        self.assertEqual((self.effects(), len(logged.output)), (before, 1))
+
+    def test_an_effect_that_raises_behind_its_own_commit_is_a_warning_and_does_not_happen_again(self):
+        def fails(db, event):
+            self.effect(db, event)
+            db.commit()
+            self.effect(db, event)
+            raise KeyError("late")
+
+        for event in (session_event(1), lone_event("a")):
+            with self.assertLogs("ackbox", "WARNING") as logged, self.assertRaises(KeyError):
+                ackbox.apply(self.db, event, fails)
+            self.assertIn("raised behind its own commit", logged.output[0])
+            self.assertEqual(ackbox.apply(self.db, event, fails), (False, None))
+        self.assertEqual(self.effects(), ["m1", "a"])
+
+        def gives_up(db, event):
+            self.effect(db, event)
+            db.rollback()
+            raise KeyError("nothing was done")
+
+        for effect, is_new in ((gives_up, None), (self.effect, True)):
+            with contextlib.suppress(KeyError):
+                self.assertEqual(ackbox.apply(self.db, session_event(2), effect).is_new, is_new)
+        self.assertEqual(self.effects(), ["m1", "a", "m2"])
 
     def test_a_connection_in_a_transaction_is_refused_and_stays_in_it(self):
         self.db.execute("INSERT INTO effects VALUES ('mine')")
@@ -220,7 +280,8 @@ class WebhookTest(unittest.TestCase):
 
 
 class Script(http.server.ThreadingHTTPServer):
-    """Answers in order: (status, headers, body), or None to close the connection without one. Keeps the requests."""
+    """Answers in order: (status, headers, body), a function of the handler, or None to close the connection without one.
+    Keeps the requests."""
 
     daemon_threads = True
 
@@ -245,6 +306,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if answer is None:
             self.close_connection = True
             return
+        if callable(answer):
+            answer(self)
+            return
         status, headers, content = answer
         self.send_response(status)
         for name, value in headers.items():
@@ -259,6 +323,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def open_stream(content, ended):
+    """An answer that goes on until the client ends it, which sets `ended`."""
+    def answer(handler):
+        handler.close_connection = True
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(content)
+        handler.rfile.read(1)
+        ended.set()
+
+    return answer
+
+
 def problem(status, title, detail="", **headers):
     return status, headers, json.dumps({"type": "about:blank", "title": title, "detail": detail}).encode()
 
@@ -267,6 +344,13 @@ STORED = (201, {}, b'{"status":"stored","message_id":"m1","sequence":3}')
 
 
 class ClientTest(unittest.TestCase):
+    @contextlib.contextmanager
+    def assertNoLogs_(self, logger):
+        """As assertNoLogs, which Python 3.9 has not."""
+        with mock.patch.object(logging.getLogger(logger), "warning") as warning:
+            yield
+        warning.assert_not_called()
+
     def serve(self, *answers, **options):
         server = Script(answers)
         self.addCleanup(server.server_close)
@@ -293,7 +377,8 @@ class ClientTest(unittest.TestCase):
         client.enqueue("bob", "t", idempotency_key="order-7")
         keys = [json.loads(request[3])["idempotency_key"] for request in server.requests]
         self.assertEqual(len(set(keys)), 3)
-        self.assertEqual({json.loads(request[3])["session"] for request in server.requests}, {""})
+        # The daemon has one default session for all ways to enqueue.
+        self.assertFalse(any("session" in json.loads(request[3]) for request in server.requests))
         self.assertEqual(keys[2], "order-7")
 
     def test_an_instant_is_a_datetime_with_a_zone_or_what_the_daemon_reads(self):
@@ -327,6 +412,44 @@ class ClientTest(unittest.TestCase):
         with self.assertRaises(ackbox.Unavailable):
             client.stats()
 
+    def test_an_option_that_is_misspelt_or_of_a_wrong_type_is_refused_and_nothing_is_sent(self):
+        server, client = self.serve()
+        for options, text in (({"sesion": "s"}, "enqueue has no option 'sesion': did you mean 'session'?"),
+                              ({"notBefore": "x"}, "did you mean 'not_before'?"),
+                              ({"colour": 1}, "enqueue has no option 'colour': it has peer, type, data, session"),
+                              ({"session": 7}, "session must be str, not int"),
+                              ({"priority": "1"}, "priority must be int, not str"),
+                              ({"priority": True}, "priority must be int, not bool"),
+                              ({"not_before": 5}, "not_before must be datetime or str, not int"),
+                              ({"expires_at": datetime.date(2026, 1, 1)}, "expires_at must be datetime or str, not date"),
+                              ({"expires_at_ms": 1.5}, "expires_at_ms must be int, not float")):
+            with self.subTest(text), self.assertRaisesRegex(TypeError, re.escape(text)):
+                client.enqueue("bob", "t", **options)
+        for many, text in (([{"peer": "bob"}, {"peer": "bob", "tyep": "t"}], r"messages\[1\] has no option 'tyep': did you mean 'type'\?"),
+                           ({"peer": "bob"}, r"messages\[0\] must be Mapping, not str")):
+            with self.subTest(text), self.assertRaisesRegex(TypeError, text):
+                client.enqueue_many(many)
+        frame = Frame(lone_event("m").raw, "r", 1, None)
+        secret = "whsec_" + KEY
+        for call, text in ((lambda: client.enqueue(None, "t"), "peer must be str"), (lambda: client.enqueue("bob", 7), "type must be str"),
+                           (lambda: client.receive(types=["a", "b"]), "types must be str, not list"),
+                           (lambda: client.receive(sessions=1), "sessions must be str"),
+                           (lambda: client.receive(window="5"), "window must be int, not str"),
+                           (lambda: client.message(7), "id must be str"), (lambda: client.message("m", wait="5s"), "wait must be"),
+                           (lambda: frame.retry(5), "reason must be str"), (lambda: frame.retry("a", after="5s"), "after must be"),
+                           (lambda: frame.reject(KeyError()), "reason must be str, not KeyError"),
+                           (lambda: ackbox.Client(server.url, retry_for="60"), "retry_for must be int or float or timedelta"),
+                           (lambda: ackbox.Client(server.url, timeout=None), "timeout must be"),
+                           (lambda: ackbox.Client(server.url, token=7), "token must be str, not int"),
+                           (lambda: ackbox.Client(7), "url must be str"),
+                           (lambda: ackbox.forget_ids(None, older_than="1d"), "older_than must be"),
+                           (lambda: ackbox.verify_webhook(secret, {}, b"", tolerance="5m"), "tolerance must be")):
+            with self.subTest(text), self.assertRaisesRegex(TypeError, "^" + text):
+                call()
+        with self.assertRaisesRegex(ValueError, "retry_for is nan"):
+            ackbox.Client(server.url, retry_for=math.nan)
+        self.assertEqual(server.requests, [])
+
     def test_each_refusal_has_its_type_and_the_text_of_the_problem(self):
         types = {401: ackbox.Unauthenticated, 403: ackbox.Forbidden, 404: ackbox.NotFound, 409: ackbox.Conflict,
                  413: ackbox.TooLarge, 422: ackbox.Invalid, 400: ackbox.ProblemError}
@@ -344,6 +467,36 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(raised.exception.retry_after, 9.0)
         with self.assertRaises(ackbox.Unreachable):
             ackbox.Client("unix:/nowhere/s.sock", retry_for=0).stats()
+
+    def test_the_first_failure_of_a_connection_is_a_warning_with_address_cause_and_remedy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            url = "unix:%s/s.sock" % folder
+            client = ackbox.Client(url)
+            with mock.patch.object(logging.getLogger("ackbox"), "warning", side_effect=lambda *_: client.close()) as warning:
+                with self.assertRaisesRegex(ackbox.AckboxError, "the client was closed"):
+                    client.stats()
+        self.assertEqual([call.args[0] % call.args[1:] for call in warning.call_args_list], [
+            url + " does not answer: [Errno 2] No such file or directory; no socket is there: start the daemon (ackbox serve), "
+            "or correct the path; it is tried again, and the failures after it are not logged"])
+        with self.assertNoLogs_("ackbox"), self.assertRaisesRegex(ackbox.Unreachable, "no socket is there: start the daemon"):
+            ackbox.Client("unix:/nowhere/s.sock", retry_for=0).stats()
+        with self.assertLogs("ackbox", "WARNING") as logged:
+            server, client = self.serve(None, None, STORED, None, None, STORED)
+            client.enqueue("bob", "t")
+            client.enqueue("bob", "t")
+        self.assertEqual([record.getMessage().split(":")[0] for record in logged.records], ["http"] * 2)
+
+    def test_the_first_failure_of_a_stream_and_of_a_settlement_is_a_warning(self):
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        server, client = self.serve(None, None, (200, {}, line), None, None, None, None)
+        with self.assertLogs("ackbox", "WARNING") as logged:
+            frames = client.receive()
+            frame = next(frames)
+            self.assertEqual(len(logged.output), 1)
+            self.assertFalse(frame.ack())
+            frames.close()
+        self.assertEqual(len(logged.output), 2)
+        self.assertIn("%s does not answer: " % server.url, logged.output[0])
 
     def test_a_wait_that_is_refused_waits_as_long_as_it_is_told_and_then_only_looks(self):
         server, client = self.serve(problem(503, "Too many requests wait", **{"Retry-After": "1"}),
@@ -465,19 +618,42 @@ class ClientTest(unittest.TestCase):
 
     def test_what_json_cannot_hold_is_refused_and_nothing_is_sent(self):
         server, client = self.serve(STORED)
-        for data in (math.nan, -math.inf, b"a", {1, 2}, decimal.Decimal(1), {1: 2}, datetime.date(2026, 1, 1), [object()]):
+        for data in (math.nan, -math.inf, b"a", {1, 2}, decimal.Decimal(1), {1: 2}, datetime.date(2026, 1, 1), [object()],
+                     "\ud800"):
             with self.subTest(repr(data)), self.assertRaises((TypeError, ValueError)):
                 client.enqueue("bob", "t", data)
             with self.subTest(repr(data)), self.assertRaises((TypeError, ValueError)):
                 client.enqueue_many([{"peer": "bob", "type": "t"}, {"peer": "bob", "type": "t", "data": data}])
         self.assertEqual(server.requests, [])
-        client.enqueue("bob", "t", {"half": "\ud800", "whole": "ä"})
-        self.assertIn(b'"data":{"half":"\\ud800"', server.requests[0][3])
+        client.enqueue("bob", "t", {"whole": "ä😀"})
+        self.assertIn('"data":{"whole":"ä😀"}'.encode(), server.requests[0][3])
+
+    def test_a_value_that_json_cannot_hold_is_named_by_its_path(self):
+        server, client = self.serve()
+        items = [1, 2, 3, {"price": math.nan}]
+        many_digits = 10**5000 if hasattr(sys, "get_int_max_str_digits") else math.inf
+        for data, path in (({"items": items}, "data.items[3].price is nan"), (items, "data[3].price is nan"),
+                           (b"a", "data is a bytes"), ({"a b": (math.inf,)}, 'data["a b"][0] is inf'),
+                           ({"a": {None: 1}}, "data.a has the key None"), ({"ä": {"\udc00": 1}}, '["\\u00e4"] has half a'),
+                           ({"a": ["ä\ud800"]}, "data.a[0] has half a surrogate pair"),
+                           ({"a": many_digits}, "data.a (has more digits|is inf)"),
+                           ({"k" * 1000: math.nan}, "data.k{295}… is nan")):
+            pattern = path if "(" in path or "{" in path else re.escape(path)
+            with self.subTest(path), self.assertRaisesRegex((TypeError, ValueError), pattern):
+                client.enqueue("bob", "t", data)
+        for many, path in (([{"data": 1}, {"data": {"a": math.nan}}], "messages[1].data.a is nan"),
+                           ([{"type": "\ud800"}], "messages[0].type has half")):
+            with self.assertRaisesRegex(ValueError, "^" + re.escape(path)):
+                client.enqueue_many([{"peer": "bob", "type": "t", **one} for one in many])
+        with self.assertRaisesRegex(ValueError, r"^result\.a\[0\] is nan"):
+            Frame(lone_event("m").raw, "r", 1, None).ack({"a": [math.nan]})
+        self.assertEqual(server.requests, [])
 
     def test_an_exception_in_the_work_on_a_frame_is_the_reason_of_its_retry(self):
         line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
         settled = (200, {}, b'{"results":[{"receipt":"r1","status":"settled"}]}')
-        for error, settlement in ((KeyError("no item \ud800"), {"outcome": "retry", "reason": "KeyError: 'no item \\ud800'"}),
+        for error, settlement in ((ValueError("ä" * 9_000_000), {"outcome": "retry", "reason": "ValueError: " + "ä" * 494}),
+                                  (KeyError("no item \ud800"), {"outcome": "retry", "reason": "KeyError: 'no item \\ud800'"}),
                                   (ValueError("\ud800 half"), {"outcome": "retry", "reason": "ValueError: ? half"}),
                                   (KeyboardInterrupt(), {"outcome": "release"})):
             server, client = self.serve((200, {}, line), settled)
@@ -516,6 +692,80 @@ class ClientTest(unittest.TestCase):
                     frame.ack()
                     raise KeyError
         self.assertEqual(len(server.requests), 2)
+
+    def run_on(self, handlers, *types, answers=None):
+        """What `run` settles of a frame of each of these types, and what it logs. It ends by the refusal of a second stream."""
+        lines = "".join(json.dumps({"receipt": "r%d" % n, "run": 1, "event": {**lone_event("m%d" % n).raw, "type": type}}) + "\n"
+                        for n, type in enumerate(types))
+        settled = (200, {}, b'{"results":[{"receipt":"r","status":"settled"}]}')
+        server, client = self.serve((200, {}, lines.encode()), *(answers or [settled] * len(types)), problem(403, "The end"))
+        with self.assertLogs("ackbox", "INFO") as logged:
+            logging.getLogger("ackbox").info("begin")
+            with self.assertRaises(ackbox.Forbidden):
+                client.run(handlers)
+        bodies = [json.loads(request[3]) for request in server.requests if request[0] == "POST"]
+        return [body["settlements"][0] for body in bodies], logged.records[1:]
+
+    def test_run_gives_each_frame_to_the_handler_of_its_type_or_to_that_of_all_others(self):
+        handlers = {"a": lambda frame: frame.ack("a"), "*": lambda frame: frame.reject("other")}
+        settled, logged = self.run_on(handlers, "a", "b", "a")
+        self.assertEqual([(one["receipt"], one.get("result"), one.get("reason")) for one in settled],
+                         [("r0", "a", None), ("r1", None, "other"), ("r2", "a", None)])
+        self.assertEqual(logged, [])
+        settled, logged = self.run_on(lambda frame: frame.ack(frame.type), "a", "b")
+        self.assertEqual([one["result"] for one in settled], ["a", "b"])
+
+    def test_run_retries_a_frame_of_a_type_that_has_no_handler_and_warns_once_for_each_type(self):
+        settled, logged = self.run_on({"a": lambda frame: frame.ack()}, "b", "a", "b", "c")
+        self.assertEqual([(one["outcome"], one.get("reason")) for one in settled],
+                         [("retry", 'no handler for type "b"'), ("ack", None), ("retry", 'no handler for type "b"'),
+                          ("retry", 'no handler for type "c"')])
+        self.assertEqual([record.getMessage()[:23] for record in logged], ['no handler for type "b"', 'no handler for type "c"'])
+
+    def test_run_retries_a_frame_whose_handler_raises_and_goes_on(self):
+        def fails(frame):
+            raise KeyError(frame.id)
+
+        settled, logged = self.run_on({"*": fails}, "a", "a")
+        self.assertEqual([(one["outcome"], one["reason"]) for one in settled],
+                         [("retry", "KeyError: 'm0'"), ("retry", "KeyError: 'm1'")])
+        self.assertEqual([record.exc_info[0] for record in logged], [KeyError] * 2)
+        settled, logged = self.run_on(lambda frame: frame.ack() and fails(frame), "a")
+        self.assertEqual([one["outcome"] for one in settled], ["ack"])
+
+    def test_run_retries_a_frame_that_its_handler_left_unsettled_and_warns_once_for_each_type(self):
+        settled, logged = self.run_on(lambda frame: {"done": True}, "a", "a", "b")
+        self.assertEqual([(one["outcome"], one["reason"]) for one in settled],
+                         [("retry", "the handler returned without settling the message")] * 3)
+        self.assertEqual(len(logged), 2)
+        self.assertIn("<Frame a m0 of urn:agent:alice>", logged[0].getMessage())
+
+    def test_run_ends_where_a_frame_cannot_be_settled_and_when_the_client_is_closed(self):
+        line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
+        ended = threading.Event()
+        server, client = self.serve(open_stream(line, ended), problem(409, "No"))
+        try:
+            with self.assertLogs("ackbox", "WARNING"):
+                client.run(lambda frame: 1 / 0)
+        except ZeroDivisionError as error:
+            raised = error
+        # While the exception, which refers to the loop's iterator, is kept.
+        self.assertTrue(ended.wait(20), raised)
+        server, client = self.serve((200, {}, line), (200, {}, b'{"results":[{"receipt":"r1","status":"settled"}]}'))
+        client.run(lambda frame: frame.ack() and client.close())
+
+    def test_run_refuses_what_are_no_handlers_before_it_asks_for_frames(self):
+        async def waits(frame):
+            pass
+
+        server, client = self.serve()
+        for handlers, text in ((None, "handlers must be Mapping, not NoneType"), ({}, "handlers is empty"),
+                               ({"a": 1}, "the handler of 'a' is no function"), ({7: print}, "a type in handlers must be str"),
+                               ({"order.*": print}, "its types are exact: use \"\\*\" for all others"),
+                               ({"a": waits}, "is a coroutine function: use ackbox.aio.Client")):
+            with self.subTest(text), self.assertRaisesRegex((TypeError, ValueError), text):
+                client.run(handlers)
+        self.assertEqual(server.requests, [])
 
     def test_a_loop_that_settles_nothing_is_warned_once(self):
         line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"

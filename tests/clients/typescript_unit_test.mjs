@@ -68,6 +68,57 @@ test('what the effect throws undoes effect and mark', () =>
     assert.equal((await ackbox.apply(database, sessionEvent(1), effect)).isNew, true);
   }));
 
+test('an effect that ends the transaction is a warning, and does not happen again', () =>
+  withDatabase(async (database, effects) => {
+    const commits = async (transaction, event) => {
+      const result = await effect(transaction, event);
+      await transaction.run('COMMIT', []);
+      return result;
+    };
+    const writesAgain = async (transaction, event) => {
+      await commits(transaction, event);
+      await transaction.run('BEGIN', []);
+      return effect(transaction, event);
+    };
+    const rollsBack = async (transaction, event) => {
+      await transaction.run('ROLLBACK', []);
+      return effect(transaction, event);
+    };
+    for (const [n, ends] of [commits, writesAgain, rollsBack].entries()) {
+      for (const event of [sessionEvent(n + 1), loneEvent(`lone ${n}`)]) {
+        const warnings = await warningsOf(async () => {
+          assert.deepEqual(await ackbox.apply(database, event, ends), { isNew: true, result: { done: event.id } });
+          const before = await effects();
+          assert.deepEqual(await ackbox.apply(database, event, ends), { isNew: false, result: { done: event.id } });
+          assert.equal(await effects(), before);
+        });
+        assert.equal(warnings.length, 1, ends.name);
+        assert.match(warnings[0], /ended the transaction that apply commits/);
+      }
+    }
+  }));
+
+test('an effect that throws behind its own commit is a warning, and does not happen again', () =>
+  withDatabase(async (database, effects) => {
+    for (const event of [sessionEvent(1), loneEvent('a')]) {
+      const fails = async (transaction) => {
+        await effect(transaction, event);
+        await transaction.run('COMMIT', []);
+        throw new RangeError('late');
+      };
+      const warnings = await warningsOf(() => assert.rejects(ackbox.apply(database, event, fails), RangeError));
+      assert.match(warnings.join(), /threw behind its own commit/);
+      assert.equal((await ackbox.apply(database, event, fails)).isNew, false);
+    }
+    assert.equal(await effects(), 'm1,a');
+    const givesUp = async (transaction) => {
+      await transaction.run('ROLLBACK', []);
+      throw new RangeError('nothing was done');
+    };
+    assert.deepEqual(await warningsOf(() => assert.rejects(ackbox.apply(database, sessionEvent(2), givesUp), RangeError)), []);
+    assert.equal((await ackbox.apply(database, sessionEvent(2), effect)).isNew, true);
+  }));
+
 const cyclic = [];
 cyclic.push(cyclic);
 const nested = (depth) => Array(depth).fill().reduce((inner) => [inner], 1);
@@ -88,6 +139,10 @@ const refusedValues = {
   'a number object': Object(1),
   cyclic,
   'too deep': nested(64),
+  'half a surrogate pair': ['a\ud800'],
+  'half a surrogate pair in a key': { '\udc00': 1 },
+  'an undefined member': { a: undefined },
+  'an array with members': Object.assign([1], { total: 1 }),
 };
 
 test('a result that JSON cannot hold is refused before the effect commits', () =>
@@ -100,7 +155,7 @@ test('a result that JSON cannot hold is refused before the effect commits', () =
       await assert.rejects(ackbox.apply(database, sessionEvent(1), returns), TypeError, name);
       assert.equal(await effects(), null);
     }
-    for (const [n, result] of ['\ud800', '\0', 'ä\u2028😀', 5e-324, { '': [{}] }, false, 'a'.repeat(65_534)].entries()) {
+    for (const [n, result] of ['\0', 'ä\u2028😀', 5e-324, { '': [{}] }, false, 'a'.repeat(65_534)].entries()) {
       for (const isNew of [true, false]) {
         assert.deepEqual(await ackbox.apply(database, sessionEvent(n + 1), () => result), { isNew, result });
       }
@@ -214,6 +269,44 @@ test('an instant is a date or milliseconds, and an invalid date is refused', () 
     assert.equal(requests.length, 2);
   }));
 
+test('an option that is misspelt or of a wrong type is refused, and nothing is sent', () =>
+  withScript([], {}, async (client, requests) => {
+    const url = 'http://127.0.0.1:1';
+    for (const [options, beginning] of [
+      [{ sesion: 'x' }, 'enqueue has no option "sesion": did you mean "session"?'],
+      [{ idempotency_key: 'x' }, 'enqueue has no option "idempotency_key": did you mean "idempotencyKey"?'],
+      [{ toString: 'x' }, 'enqueue has no option "toString": it has session, idempotencyKey, '],
+      [{ session: 7 }, 'session must be a string, not 7'], [{ session: null }, 'session must be a string, not null'],
+      [{ priority: '1' }, 'priority must be a whole number, not string'], [{ priority: 1.5 }, 'priority must be a whole number, not 1.5'],
+      [{ notBefore: 'soon' }, 'notBefore must be a Date, or whole milliseconds since 1970, not string'],
+      [{ expiresAt: Number.NaN }, 'expiresAt must be a Date, or whole milliseconds since 1970, not NaN'],
+      ['orders', 'enqueue takes its options as an object, not as string'], [null, 'enqueue takes its options as an object, not as null'],
+    ]) {
+      await assert.rejects(client.enqueue('bob', 't', 1, options), (error) => error instanceof TypeError && error.message.startsWith(beginning), beginning);
+    }
+    const frame = new ackbox.Frame(loneEvent('m').raw, 'r', 1);
+    for (const [call, beginning] of [
+      [() => client.enqueue(undefined, 't'), 'peer must be a string, not undefined'], [() => client.enqueue('bob', 7), 'type must be'],
+      [() => client.enqueueMany([{ peer: 'bob', type: 't' }, { peer: 'bob', tyep: 't' }]), 'messages[1] has no option "tyep": did you mean "type"?'],
+      [() => client.enqueueMany(['bob']), 'messages[0] takes its options as an object'],
+      [() => client.receive('order.*').next(), 'receive takes its options as an object, not as string'],
+      [() => client.receive({ type: 'order.*' }).next(), 'receive has no option "type": did you mean "types"?'],
+      [() => client.receive({ types: ['a', 'b'] }).next(), 'types must be a string, not object'],
+      [() => client.receive({ window: '5' }).next(), 'window must be a whole number'], [() => client.receive({ signal: {} }).next(), 'signal must be'],
+      [() => client.message(7), 'id must be a string'], [() => client.message('m', { wait: '5s' }), 'wait must be a number'],
+      [() => client.message('m', 5000), 'message takes its options as an object, not as 5000'],
+      [() => frame.retry({ after: 5 }), 'reason must be a string, not object'], [() => frame.retry('a', '5s'), 'after must be a number'],
+      [() => frame.reject(new RangeError('a')), 'reason must be a string, not object'],
+      [async () => new ackbox.Client(url, 'token'), 'Client takes its options as an object'],
+      [async () => new ackbox.Client(url, { retryfor: 5 }), 'Client has no option "retryfor": did you mean "retryFor"?'],
+      [async () => new ackbox.Client(url, { timeout: '5' }), 'timeout must be a number, not string'],
+      [async () => ackbox.verifyWebhook(secret, {}, '', { tolerence: 5 }), 'verifyWebhook has no option "tolerence": did you mean "tolerance"?'],
+    ]) {
+      await assert.rejects(call(), (error) => error instanceof TypeError && error.message.startsWith(beginning), beginning);
+    }
+    assert.equal(requests.length, 0);
+  }));
+
 test('each refusal has its type and the text of the problem', async () => {
   const types = {
     400: 'ProblemError', 401: 'Unauthenticated', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 413: 'TooLarge', 422: 'Invalid',
@@ -231,6 +324,52 @@ test('what does not pass in time is thrown', async () => {
   await withScript([problem(429, 'Queue full', '', { 'retry-after': '9' })], { retryFor: 1000 }, (client) =>
     assert.rejects(client.enqueue('bob', 't'), (error) => error instanceof ackbox.QueueFull && error.retryAfter === 9000));
   await assert.rejects(new ackbox.Client('http://127.0.0.1:1', { retryFor: 0 }).stats(), ackbox.Unreachable);
+});
+
+/** The warnings of the client during `work`. */
+async function warningsOf(work) {
+  const warnings = [];
+  const listener = (warning) => warnings.push(warning);
+  process.on('warning', listener);
+  try {
+    await work();
+    await new Promise((resolve) => setImmediate(resolve));
+  } finally {
+    process.off('warning', listener);
+  }
+  return warnings.map((warning) => warning.message);
+}
+
+test('the first failure of a connection is a warning with address, cause and remedy', async () => {
+  const client = new ackbox.Client('http://127.0.0.1:1');
+  process.once('warning', () => client.close());
+  const warnings = await warningsOf(() => assert.rejects(client.stats(), /the client was closed/));
+  assert.equal(warnings.length, 1, warnings.join('\n'));
+  // Node names the port as bad, or nothing listens there.
+  assert.match(warnings[0], /^http:\/\/127\.0\.0\.1:1 does not answer: .+; .+; it is tried again, and the failures after it are not logged$/);
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${server.address().port}`;
+  await new Promise((resolve) => server.close(resolve));
+  const once = () => assert.rejects(new ackbox.Client(url, { retryFor: 0 }).stats(), (error) =>
+    error instanceof ackbox.Unreachable && error.message.endsWith('; nothing listens there: start the daemon (ackbox serve), or correct the address'));
+  assert.deepEqual(await warningsOf(once), []);
+  const outages = await warningsOf(() => withScript([null, null, stored(), null, null, stored()], {}, async (client) => {
+    await client.enqueue('bob', 't');
+    await client.enqueue('bob', 't');
+  }));
+  assert.equal(outages.length, 2);
+});
+
+test('the first failure of a stream and of a settlement is a warning', async () => {
+  const warnings = await warningsOf(() => withScript([null, null, [200, {}, frameLine()], null, null, null, null], {}, async (client) => {
+    const received = client.receive();
+    const frame = (await received.next()).value;
+    assert.equal(await frame.ack(), false);
+    await received.return();
+  }));
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0], /^http:.* does not answer: /);
 });
 
 test('a wait that is refused waits as long as it is told, and then only looks', () =>
@@ -252,7 +391,8 @@ test('many are answered one by one', () =>
       assert.deepEqual(results.map((result) => result.isAccepted), [true, false]);
       const sent = JSON.parse(requests[0].body);
       assert.equal(new Set(sent.map((message) => message.idempotency_key)).size, 2);
-      assert.deepEqual(sent.map((message) => message.session), ['', '']);
+      // The daemon has one default session for all ways to enqueue.
+      assert.ok(sent.every((message) => !('session' in message)));
     }));
 
 const line = `${JSON.stringify({ receipt: 'r1', run: 2, event: sessionEvent(4).raw })}\n`;
@@ -430,19 +570,41 @@ test('what JSON cannot hold is refused and nothing is sent', () =>
       await assert.rejects(client.enqueueMany([{ peer: 'bob', type: 't' }, { peer: 'bob', type: 't', data }]), TypeError, name);
     }
     assert.equal(requests.length, 0);
-    await client.enqueue('bob', 't', { half: '\ud800', absent: undefined });
-    assert.deepEqual(JSON.parse(requests[0].body).data, { half: '\ud800' });
+    await client.enqueue('bob', 't', { whole: 'ä😀' });
+    assert.deepEqual(JSON.parse(requests[0].body).data, { whole: 'ä😀' });
     assert.throws(() => new ackbox.Client('http://localhost', { token: 'ключ' }), TypeError);
+  }));
+
+test('a value that JSON cannot hold is named by its path', () =>
+  withScript([], {}, async (client, requests) => {
+    const items = [1, 2, 3, { price: Number.NaN }];
+    const cases = [
+      [{ items }, 'data.items[3].price is NaN'], [items, 'data[3].price is NaN'], [1n, 'data is a bigint'],
+      [{ 'a b': [Infinity] }, 'data["a b"][0] is Infinity'], [{ a: { b: undefined } }, 'data.a.b is undefined'],
+      [[1, , 2], 'data[1] is undefined'], [{ a: ['ä\ud800'] }, 'data.a[0] has half a surrogate pair'],
+      [{ a: { '\udc00': 1 } }, 'data.a["\\udc00"] has half'], [{ at: new Date(0) }, 'data.at is an object of Date'],
+      [{ a: Object.assign([], { b: 1 }) }, 'data.a is an array with members'], [{ ['k'.repeat(1000)]: NaN }, `data.${'k'.repeat(295)}… is NaN`],
+    ];
+    for (const [data, beginning] of cases) {
+      await assert.rejects(client.enqueue('bob', 't', data), (error) => error instanceof TypeError && error.message.startsWith(beginning), beginning);
+    }
+    await assert.rejects(client.enqueueMany([{ peer: 'bob', type: 't' }, { peer: 'bob', type: 't', data: { a: 1n } }]),
+      /^TypeError: messages\[1\]\.data\.a is a bigint/);
+    await assert.rejects(new ackbox.Frame(loneEvent('m').raw, 'r', 1).ack({ a: [Number.NaN] }), /^TypeError: result\.a\[0\] is NaN/);
+    assert.equal(requests.length, 0);
   }));
 
 const frameLine = () => `${JSON.stringify({ receipt: 'r1', run: 1, event: sessionEvent(4).raw })}\n`;
 const settledAnswer = () => [200, {}, '{"results":[{"receipt":"r1","status":"settled"}]}'];
 
 test('what the work on a frame throws is the reason of its retry, unless it was settled', () =>
-  withScript([[200, {}, frameLine()], settledAnswer(), [200, {}, frameLine()], settledAnswer()], {}, async (client, requests) => {
+  withScript(Array(3).fill([[200, {}, frameLine()], settledAnswer()]).flat(), {}, async (client, requests) => {
     const works = [
       () => {
         throw new RangeError('half \ud800');
+      },
+      () => {
+        throw new RangeError('ä'.repeat(9_000_000));
       },
       async (frame) => {
         await frame.ack({ n: 1 });
@@ -459,24 +621,93 @@ test('what the work on a frame throws is the reason of its retry, unless it was 
     const settlements = requests.filter((request) => request.method === 'POST').map((request) => JSON.parse(request.body).settlements);
     assert.deepEqual(settlements, [
       [{ receipt: 'r1', outcome: 'retry', reason: 'RangeError: half \ufffd' }],
+      [{ receipt: 'r1', outcome: 'retry', reason: `RangeError: ${'ä'.repeat(494)}` }],
       [{ receipt: 'r1', outcome: 'ack', result: { n: 1 } }],
     ]);
   }));
 
+/** What `run` settles of a frame of each of these types, and the warnings. It ends by the refusal of a second stream. */
+async function ran(handlers, ...types) {
+  const lines = types.map((type, n) => `${JSON.stringify({ receipt: `r${n}`, run: 1, event: { ...loneEvent(`m${n}`).raw, type } })}\n`);
+  const settled = [];
+  const warnings = await warningsOf(() =>
+    withScript([[200, {}, lines.join('')], ...types.map(settledAnswer), problem(403, 'The end')], {}, async (client, requests) => {
+      await assert.rejects(client.run(handlers), ackbox.Forbidden);
+      settled.push(...requests.filter((request) => request.method === 'POST').map((request) => JSON.parse(request.body).settlements[0]));
+    }));
+  return { settled: settled.map(({ outcome, result, reason }) => [outcome, result ?? reason]), warnings };
+}
+
+test('run gives each frame to the handler of its type, or to that of all others', async () => {
+  const handlers = { a: (frame) => frame.ack('a'), '*': async (frame) => frame.reject('other') };
+  assert.deepEqual(await ran(handlers, 'a', 'b', 'a'), { settled: [['ack', 'a'], ['reject', 'other'], ['ack', 'a']], warnings: [] });
+  assert.deepEqual((await ran((frame) => frame.ack(frame.type), 'a', 'toString')).settled, [['ack', 'a'], ['ack', 'toString']]);
+});
+
+test('run retries a frame of a type that has no handler, and warns once for each type', async () => {
+  const { settled, warnings } = await ran({ a: (frame) => frame.ack() }, 'b', 'a', 'b', 'toString');
+  assert.deepEqual(settled, [['retry', 'no handler for type "b"'], ['ack', undefined], ['retry', 'no handler for type "b"'],
+    ['retry', 'no handler for type "toString"']]);
+  assert.deepEqual(warnings.map((text) => text.split(':')[0]), ['no handler for type "b"', 'no handler for type "toString"']);
+});
+
+test('run retries a frame whose handler throws, and goes on', async () => {
+  const fails = (frame) => {
+    throw new RangeError(frame.id);
+  };
+  const { settled, warnings } = await ran({ '*': fails }, 'a', 'a');
+  assert.deepEqual(settled, [['retry', 'RangeError: m0'], ['retry', 'RangeError: m1']]);
+  assert.deepEqual(warnings.map((text) => text.split(' of urn')[0]), [0, 1].map((n) => `the handler of "a" failed on m${n}`));
+  const late = (frame) => {
+    void frame.ack();
+    throw new RangeError('late');
+  };
+  assert.deepEqual((await ran(late, 'a')).settled, [['ack', undefined]]);
+});
+
+test('run retries a frame that its handler left unsettled, and warns once for each type', async () => {
+  const { settled, warnings } = await ran(() => ({ done: true }), 'a', 'a', 'b');
+  assert.deepEqual(settled, Array(3).fill(['retry', 'the handler returned without settling the message']));
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0], /the handler of "a" returned without settling m0 of urn:agent:alice/);
+});
+
+test('run waits for a settlement that its handler began', async () => {
+  assert.deepEqual(await ran((frame) => void frame.ack(1), 'a', 'a'), { settled: [['ack', 1], ['ack', 1]], warnings: [] });
+});
+
+test('run ends where a frame cannot be settled, and with the client', async () => {
+  await warningsOf(() => withScript([[200, {}, frameLine()], problem(409, 'No')], {}, (client) =>
+    assert.rejects(client.run(() => {
+      throw new RangeError('cause');
+    }), RangeError)));
+  await withScript([[200, {}, frameLine()], settledAnswer()], {}, (client) => client.run(async (frame) => {
+    await frame.ack();
+    client.close();
+  }));
+});
+
+test('run refuses what are no handlers before it asks for frames', () =>
+  withScript([], {}, async (client, requests) => {
+    for (const [handlers, text] of [[undefined, /handlers must be a function, or/], [{}, /handlers must be/], [{ a: 1 }, /the handler of "a" is no function/],
+      [{ 'order.*': () => 1 }, /its types are exact: use "\*" for all others/]]) {
+      await assert.rejects(client.run(handlers), (error) => error instanceof TypeError && text.test(error.message));
+    }
+    await assert.rejects(client.run(() => 1, { type: 'a' }), /did you mean "types"/);
+    assert.equal(requests.length, 0);
+  }));
+
 test('a loop that settles nothing is warned once', () =>
   withScript([[200, {}, `${frameLine()}${'\n'.repeat(9)}`], [200, {}, `${frameLine()}${'\n'.repeat(9)}${frameLine()}`]], {}, async (client) => {
-    const warnings = [];
-    const listener = (warning) => warnings.push(warning);
-    process.on('warning', listener);
-    let count = 0;
-    for await (const frame of client.receive()) {
-      assert.equal(frame.id, 'm4');
-      if (++count === 3) {
-        break;
+    const warnings = await warningsOf(async () => {
+      let count = 0;
+      for await (const frame of client.receive()) {
+        assert.equal(frame.id, 'm4');
+        if (++count === 3) {
+          break;
+        }
       }
-    }
-    await new Promise((resolve) => setImmediate(resolve));
-    process.off('warning', listener);
+    });
     assert.equal(warnings.length, 1);
-    assert.match(warnings[0].message, /1 are not settled, the oldest is m4 of urn:agent:alice: .*ack, retry, reject or release/);
+    assert.match(warnings[0], /1 are not settled, the oldest is m4 of urn:agent:alice: .*ack, retry, reject or release/);
   }));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import json
 import ssl
 import threading
@@ -9,11 +10,13 @@ import time
 import urllib.parse
 import uuid
 import weakref
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Union
+from typing import Any, Callable, Dict, Generator, Iterable, List, Mapping, NamedTuple, Optional, Union
 
 from .connection import Answer, Connections
 from .errors import AckboxError, Unreachable, is_passing, problem_error, wished_pause
-from .stream import Frame, Receiver, ack_all, pause_seconds
+from .handlers import Handlers, Router
+from .options import check_message, check_type
+from .stream import Frame, Receiver, ack_all, pause_seconds, work_on
 from .times import Seconds, instant_text, seconds
 from .values import DATA_DEPTH_MAX, from_json, to_json
 
@@ -38,8 +41,8 @@ def _enqueued(raw: Dict[str, Any]) -> Enqueued:
     return Enqueued(raw["status"], raw.get("message_id", ""), raw.get("sequence", 0), raw.get("detail", ""))
 
 
-def _json(message: Dict[str, Any]) -> str:
-    return to_json(message, "the message", DATA_DEPTH_MAX + 1)
+def _json(message: Dict[str, Any], *root: "str | int") -> str:
+    return to_json(message, DATA_DEPTH_MAX + 1, *root)
 
 
 class Client:
@@ -61,9 +64,12 @@ class Client:
         timeout: Seconds = 30.0,
         tls: Optional[ssl.SSLContext] = None,
     ) -> None:
+        check_type("url", url, str)
+        if token is not None:
+            check_type("token", token, str)
         self._connections = Connections(url, token, tls)
-        self._retry_for = seconds(retry_for)
-        self._timeout = seconds(timeout)
+        self._retry_for = seconds(retry_for, "retry_for")
+        self._timeout = seconds(timeout, "timeout")
         self._closed = threading.Event()
         self._receivers: "weakref.WeakSet[Receiver]" = weakref.WeakSet()
 
@@ -86,35 +92,44 @@ class Client:
         type: str,
         data: Any = None,
         *,
-        session: str = "",
+        session: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         **options: Any,
     ) -> Enqueued:
         """Stores a message; it is durable when this returns. Raises `ProblemError` if it was refused, and `Unreachable`
         if the daemon did not answer for `retry_for`; then it may be stored. Raises TypeError or ValueError, and nothing
-        is sent, where JSON cannot hold `data`.
+        is sent, where JSON cannot hold `data`, and for an option that is misspelt or of a wrong type.
 
-        Without `session` the message has no order. Without `idempotency_key` one is made, so that what is tried again
-        is stored once. A caller that calls again, as after a crash, must bring its own. `options`: `not_before`,
+        Without `session` the message goes to the session `default`, in its order; with `""` it has none. Without
+        `idempotency_key` one is made, so that what is tried again is stored once. A caller that calls again, as after a crash, must bring its own. `options`: `not_before`,
         `expires_at`, `priority`, `supersede_key`, `correlation_id`, `traceparent`, `message_id`, as the daemon has them.
         `not_before` and `expires_at` are a `datetime` with a zone, or text such as `2026-01-31T23:59:59.999Z`.
         """
+        check_type("peer", peer, str)
+        check_type("type", type, str)
         message = {"peer": peer, "session": session, "type": type, "data": data, "idempotency_key": idempotency_key}
         message.update(options)
-        return _enqueued(json.loads(self._post_messages(_json(self._keyed(message)).encode()).body))
+        keyed = self._keyed(message, "enqueue")
+        return _enqueued(json.loads(self._post_messages(_json(keyed).encode()).body))
 
     def enqueue_many(self, messages: Iterable[Mapping[str, Any]]) -> List[Enqueued]:
         """Stores up to 10,000 messages (and 8 MiB) in one request: dictionaries with what `enqueue` takes. Returns what
         became of each, in order; some may be refused while others are stored."""
-        body = ("[" + ",".join(_json(self._keyed(message)) for message in messages) + "]").encode()
+        texts = []
+        for index, message in enumerate(messages):
+            what = "messages[%d]" % index
+            check_type(what, message, collections.abc.Mapping)
+            texts.append(_json(self._keyed(message, what), "messages", index))
+        body = ("[" + ",".join(texts) + "]").encode()
         return [_enqueued(raw) for raw in json.loads(self._post_messages(body).body)["results"]]
 
     def message(self, id: str, wait: Optional[Seconds] = None) -> Dict[str, Any]:
         """Where a message stands. With `wait`, returns when it is acknowledged (`state` is `acked`) or given up
         (`failed`, `reason`), or after that time. `result` is what the peer answered, if that came during the
         wait: it is not stored. Raises `NotFound`."""
+        check_type("id", id, str)
         path = "/v1/messages/" + urllib.parse.quote(id, safe="", errors="replace")
-        wait_seconds = 0.0 if wait is None else seconds(wait)
+        wait_seconds = 0.0 if wait is None else seconds(wait, "wait")
         end = time.monotonic() + wait_seconds
 
         def target() -> str:
@@ -138,23 +153,51 @@ class Client:
         types: Optional[str] = None,
         sessions: Optional[str] = None,
         window: int = 64,
-    ) -> Iterator[Frame]:
+    ) -> Generator[Frame, None, None]:
         """Inbound frames, for ever: of the `types` and `sessions` that are named exactly or by a beginning with `*`.
 
         At most `window` frames are held at a time; settle each. Those of a session come one after the other. While the
         daemon is away, it is asked again. A loop that is left ends the stream, and what it has not settled is given
         out again. Raises `ProblemError` if the daemon refuses, as for a token without the role `receive`.
         """
+        return self._receiver(types, sessions, window).frames()
+
+    def _receiver(self, types: Optional[str], sessions: Optional[str], window: int) -> Receiver:
+        check_type("window", window, int)
         query: Dict[str, Union[str, int]] = {"window": window}
-        if types is not None:
-            query["types"] = types
-        if sessions is not None:
-            query["sessions"] = sessions
+        for name, pattern in (("types", types), ("sessions", sessions)):
+            if pattern is not None:
+                check_type(name, pattern, str)
+                query[name] = pattern
         receiver = Receiver(self._connections, "/v1/inbox/stream?" + urllib.parse.urlencode(query))
         self._receivers.add(receiver)
         if self._closed.is_set():
             receiver.stop()
-        return receiver.frames()
+        return receiver
+
+    def run(
+        self,
+        handlers: Handlers,
+        *,
+        types: Optional[str] = None,
+        sessions: Optional[str] = None,
+        window: int = 64,
+    ) -> None:
+        """Calls a handler for each inbound frame, one after the other, until `close` of another thread.
+
+        `handlers` is a function, or a dictionary of them by type, with `"*"` for all other types. A handler gets the frame
+        and settles it. Settled by `retry` are: a frame whose handler raised, with the exception as the reason, which is
+        logged; one that its handler left unsettled; and one of a type that has no handler. The last two are a warning, once
+        for each type. Raises what `receive` does, and what a handler raised where its frame cannot be settled.
+        """
+        router = Router(handlers, may_wait=False)
+        frames = self.receive(types, sessions, window)
+        try:
+            for frame in frames:
+                work_on(frame, router)
+        finally:
+            # Now, and not when the iterator is collected: what is held is in play again.
+            frames.close()
 
     def ack_many(self, frames: Iterable[Frame], results: Optional[Iterable[Any]] = None) -> List[bool]:
         """Acknowledges frames of this client's `receive` in one request, or one for each 1,024 of them and 4 MiB of results.
@@ -170,9 +213,9 @@ class Client:
         return ack_all(self._connections, held, given, self._closed)
 
     @staticmethod
-    def _keyed(message: Mapping[str, Any]) -> Dict[str, Any]:
-        # Without the name of a session, the daemon takes one: the session "default".
-        keyed = {"session": "", **message}
+    def _keyed(message: Mapping[str, Any], what: str) -> Dict[str, Any]:
+        keyed = dict(message)
+        check_message(keyed, what)
         for name in [name for name in ("not_before", "expires_at") if name in keyed]:
             keyed[name] = instant_text(keyed[name], name)
         # The daemon distinguishes null from absent.
@@ -205,5 +248,7 @@ class Client:
             pause = max(pause_seconds(failures), wished_pause(error))
             if not is_passing(error) or time.monotonic() + pause > end:
                 raise error
+            if isinstance(error, Unreachable):
+                self._connections.warn_once(error)
             failures += 1
             self._closed.wait(pause)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import logging
 import socket
 import ssl
 import threading
@@ -10,6 +11,8 @@ import urllib.parse
 from typing import Dict, List, NamedTuple, Optional
 
 from .errors import Unreachable
+
+_LOG = logging.getLogger("ackbox")
 
 # What the socket and http.client raise when a connection cannot be made, or breaks.
 BROKEN = (OSError, http.client.HTTPException)
@@ -20,6 +23,19 @@ class Answer(NamedTuple):
     # The header, if the answer has it.
     retry_after: Optional[str]
     body: bytes
+
+
+# The first that fits is shown.
+_REMEDIES = (
+    (FileNotFoundError, "no socket is there: start the daemon (ackbox serve), or correct the path"),
+    (ConnectionRefusedError, "nothing listens there: start the daemon (ackbox serve), or correct the address"),
+    (PermissionError, "this user may not open the socket: see `listen` in docs/configuration.md"),
+    (socket.gaierror, "correct the name of the host"),
+    (ssl.SSLCertVerificationError, "give the authority of the daemon's certificate by `tls`, or correct the host"),
+    (ssl.SSLError, "the other side does not speak TLS as this one: correct the scheme or the port"),
+    (socket.timeout, "the daemon is too busy, or something between does not let connections through"),
+    (Exception, "look at the daemon's log, and whether another program listens there"),
+)
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -48,6 +64,8 @@ class Connections:
         self._tls = tls
         self._path = ""
         self._prefix = ""
+        # Whether the failure of the last request was logged; written without the lock, as one warning more does no harm.
+        self._has_warned = False
         self._headers: Dict[str, str] = {"Authorization": "Bearer " + token} if token else {}
         self._lock = threading.Lock()
         self._idle: List[http.client.HTTPConnection] = []
@@ -72,6 +90,21 @@ class Connections:
             return http.client.HTTPSConnection(host, self._parts.port, timeout=timeout, context=context)
         return http.client.HTTPConnection(host, self._parts.port, timeout=timeout)
 
+    def unreachable(self, error: Exception) -> Unreachable:
+        """The address, the cause and the remedy of one of `BROKEN`."""
+        remedy = next(text for kind, text in _REMEDIES if isinstance(error, kind))
+        return Unreachable("%s does not answer: %s; %s" % (self._url, error or type(error).__name__, remedy))
+
+    def warn_once(self, error: Unreachable) -> None:
+        """Warns, if this is the first failure since an answer came. Called where the request is tried again."""
+        if not self._has_warned:
+            self._has_warned = True
+            _LOG.warning("%s; it is tried again, and the failures after it are not logged", error)
+
+    def answered(self) -> None:
+        """An answer has begun: the next failure is logged."""
+        self._has_warned = False
+
     def send(self, connection: http.client.HTTPConnection, method: str, target: str, body: Optional[bytes]) -> None:
         headers = dict(self._headers)
         if body is not None:
@@ -95,10 +128,11 @@ class Connections:
                 connection.close()
                 if reused is not None and not isinstance(error, socket.timeout):
                     continue
-                raise Unreachable("%s does not answer: %s" % (self._url, error or type(error).__name__)) from error
+                raise self.unreachable(error) from error
             except BaseException:
                 connection.close()
                 raise
+            self.answered()
             if response.will_close:
                 connection.close()
             else:

@@ -80,7 +80,7 @@ def plan(rows: List[agenium.Row], options: argparse.Namespace) -> Plan:
         try:
             fields = {"peer": peer, "session": place[1], "id": row.id, "idempotency_key": row.id}
             fields.update(agenium.content(agenium.frame_of(row), options.whole_payload))
-            line = to_json(fields, "the message", DATA_DEPTH_MAX + 1)
+            line = to_json(fields, DATA_DEPTH_MAX + 1)
         except (TypeError, ValueError) as error:
             refused.append((row.id, str(error)))
             closed.add(place)

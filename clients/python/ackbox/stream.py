@@ -9,11 +9,13 @@ import random
 import socket
 import threading
 from types import TracebackType
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Type
+from typing import Any, Callable, Dict, Generator, List, Optional, Type
 
 from .connection import BROKEN, Connections
 from .errors import ProblemError, Unreachable, is_passing, problem_error, wished_pause
 from .event import Event
+from .handlers import Router
+from .options import check_type
 from .times import Seconds, seconds
 from .values import from_json, printable, result_to_json
 
@@ -54,6 +56,7 @@ class _Lease:
         self._connections.send(self._connection, "GET", self._target, None)
         self._socket = self._connection.sock
         self.response = self._connection.getresponse()
+        self._connections.answered()
         if self.response.status != 200:
             raise problem_error(self.response.status, self.response.read(), self.response.headers.get("Retry-After"))
 
@@ -124,6 +127,11 @@ class Frame(Event):
         except Exception as refusal:  # Any: it must not replace what the program raised.
             _LOG.warning("frame %s of %s was not settled: %s: %s", self.id, self.source, type(refusal).__name__, refusal)
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether `ack`, `retry`, `reject` or `release` was answered."""
+        return self._is_settled
+
     def ack(self, result: Any = None) -> bool:
         """It is done. `result` is JSON, of at most 64 KiB: the sender gets it as the answer. What JSON cannot hold is
         refused by TypeError or ValueError, and the frame is still held; `apply` refuses it before the effect."""
@@ -131,16 +139,18 @@ class Frame(Event):
 
     def retry(self, reason: str = "", after: Optional[Seconds] = None) -> bool:
         """Not now: it comes again after that time, or after the daemon's backoff. A run is charged."""
+        check_type("reason", reason, str)
         return self._end(
             self._settlement(
                 "retry",
                 reason=json.dumps(printable(reason)) if reason else None,
-                after=None if after is None else '"%dms"' % round(seconds(after) * 1000),
+                after=None if after is None else '"%dms"' % round(seconds(after, "after") * 1000),
             )
         )
 
     def reject(self, reason: str) -> bool:
         """Never: the sender gets a dead letter with this reason."""
+        check_type("reason", reason, str)
         return self._end(self._settlement("reject", reason=json.dumps(printable(reason))))
 
     def release(self) -> bool:
@@ -160,6 +170,23 @@ class Frame(Event):
         is_settled = self._settle(settlement)
         self._is_settled = True
         return is_settled
+
+
+def work_on(frame: Frame, router: Router) -> None:
+    """Gives the frame to its handler, and settles it if that did not. Raises what a settlement does."""
+    handler = router.handler(frame)
+    if handler is None:
+        frame.retry(router.no_handler(frame))
+        return
+    try:
+        with frame:
+            handler(frame)
+    except Exception:
+        if not frame.is_settled:
+            raise  # Its stream must end, which gives it out again.
+        router.failed(frame)
+    if not frame.is_settled:
+        frame.retry(router.unsettled(frame))
 
 
 def _text_of(error: BaseException) -> str:
@@ -183,8 +210,8 @@ def _post_settlements(connections: Connections, settlements: List[str], stopped:
             if not is_passing(error):
                 raise error
             wish = wished_pause(error)
-        except Unreachable:
-            pass
+        except Unreachable as error:
+            connections.warn_once(error)
         if failures < _SETTLE_TRIES:
             stopped.wait(max(pause_seconds(failures), wish))
     return None
@@ -228,7 +255,7 @@ class Receiver:
         if lease is not None:
             lease.end()
 
-    def frames(self) -> Iterator[Frame]:
+    def frames(self) -> Generator[Frame, None, None]:
         failures = silent_lines = 0
         while not self._stopped.is_set():
             lease = self._lease = _Lease(self._connections, self._target)
@@ -236,13 +263,15 @@ class Receiver:
             try:
                 try:
                     lease.start()
-                    line = lease.read_line()
+                    # `stop` that came before there was a socket has not ended it.
+                    line = b"" if self._stopped.is_set() else lease.read_line()
                 except ProblemError as refusal:
                     if not is_passing(refusal):
                         raise
                     wish = wished_pause(refusal)
-                except BROKEN:
-                    pass  # It is away.
+                except BROKEN as error:
+                    if not self._stopped.is_set():
+                        self._connections.warn_once(self._connections.unreachable(error))
                 # Half a line is the end of a stream, and no frame.
                 while line.endswith(b"\n") and not self._stopped.is_set():
                     failures = 0

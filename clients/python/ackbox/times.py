@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import datetime
+import math
 from typing import Any, Union
+
+from .options import check_type
 
 # A number is seconds.
 Seconds = Union[float, datetime.timedelta]
 
 
-def seconds(duration: Seconds) -> float:
-    return duration.total_seconds() if isinstance(duration, datetime.timedelta) else duration
+def seconds(duration: Seconds, name: str) -> float:
+    """Raises TypeError or ValueError for what is no duration; `name` is what the caller calls it."""
+    check_type(name, duration, int, float, datetime.timedelta)
+    if isinstance(duration, datetime.timedelta):
+        return duration.total_seconds()
+    if math.isnan(duration):
+        raise ValueError("%s is nan: give seconds or a timedelta" % name)
+    return duration
 
 
 def instant_text(value: Any, name: str) -> Any:

@@ -40,6 +40,7 @@ def verify_webhook(
     `body` must be the bytes that came. Raises `SignatureInvalid`. A request that is repeated within the tolerance is
     valid: `apply` recognises it. Ed25519 keys (`whpk_`) are not supported, as the standard library has none.
     """
+    tolerance_seconds = seconds(tolerance, "tolerance")
     keys = [_key(secret) for secret in ([secrets] if isinstance(secrets, str) else secrets)]
     fields = {name.lower(): value for name, value in headers.items()}
     message_id = fields.get("webhook-id", "")
@@ -51,7 +52,7 @@ def verify_webhook(
         raise SignatureInvalid("the request is not signed")
     if not timestamp.isascii() or not timestamp.isdigit() or len(timestamp) > 12:
         raise SignatureInvalid("webhook-timestamp is no number")
-    if abs((time.time() if now is None else now) - int(timestamp)) > seconds(tolerance):
+    if abs((time.time() if now is None else now) - int(timestamp)) > tolerance_seconds:
         raise SignatureInvalid("webhook-timestamp is too far from this machine's clock")
     content = message_id.encode() + b"." + timestamp.encode() + b"." + body
     expected = [base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()) for key in keys]

@@ -1,4 +1,5 @@
 import type { Json } from './event.js';
+import { type Handlers } from './handlers.js';
 import { type Frame } from './stream.js';
 export interface ClientOptions {
     /** For a daemon with `tokens_file`. */
@@ -11,7 +12,7 @@ export interface ClientOptions {
 }
 /** As docs/serve.md has them. */
 export interface EnqueueOptions {
-    /** Default: none, and the message has no order. */
+    /** Default: `default`, in its order. Empty: none, and the message has no order. */
     session?: string;
     /** Default: one is made, so that what is tried again is stored once. A caller that calls again, as after a crash, must
      * bring its own. */
@@ -68,8 +69,8 @@ export declare class Client {
     close(): void;
     /**
      * Stores a message; it is durable when this resolves. Throws `ProblemError` if it was refused, and `Unreachable` if
-     * the daemon did not answer for `retryFor`; then it may be stored. Throws
-     * `TypeError`, and nothing is sent, where JSON cannot hold `data`.
+     * the daemon did not answer for `retryFor`; then it may be stored. Throws `TypeError`, and nothing is sent, where JSON
+     * cannot hold `data`, and for an option that is misspelt or of a wrong type.
      */
     enqueue(peer: string, type: string, data?: Json, options?: EnqueueOptions): Promise<Enqueued>;
     /**
@@ -93,6 +94,15 @@ export declare class Client {
      * settled is given out again. Throws `ProblemError` if the daemon refuses, as for a token without the role `receive`.
      */
     receive(options?: ReceiveOptions): AsyncGenerator<Frame, void, void>;
+    /**
+     * Calls a handler for each inbound frame, one after the other, until `close`, or until `signal` is aborted.
+     *
+     * `handlers` is a function, or an object of them by type, with `*` for all other types. A handler gets the frame and
+     * settles it. Settled by `retry` are: a frame whose handler threw, with the error as the reason, which is a warning; one
+     * that its handler left unsettled; and one of a type that has no handler. The last two are a warning once for each type.
+     * Throws what `receive` does, and what a handler threw where its frame cannot be settled.
+     */
+    run(handlers: Handlers, options?: ReceiveOptions): Promise<void>;
     /**
      * Acknowledges frames of this client's `receive` in one request, or one for each 1,024 of them and 4 MiB of results.
      * `results` has the result of each, or undefined. Resolves to what `Frame.ack` does, of each in order. Throws `TypeError`,

@@ -1,23 +1,28 @@
 // What an application asks the daemon for.
 import { randomUUID } from 'node:crypto';
 import { AckboxError, isPassing, problemError, Unreachable, wishedPause } from './errors.js';
+import { Router } from './handlers.js';
 import { Daemon } from './http.js';
+import { checkKind, checkOptions } from './options.js';
 import { ackAll, frames } from './stream.js';
 import { dataDepthMax, toJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 const waitMost = 30_000;
-const messageToJson = (message) => toJson(sent(message), 'the message', dataDepthMax + 1);
-const names = {
-    session: 'session',
-    idempotencyKey: 'idempotency_key',
-    notBefore: 'not_before_ms',
-    expiresAt: 'expires_at_ms',
-    priority: 'priority',
-    supersedeKey: 'supersede_key',
-    correlationId: 'correlation_id',
-    traceparent: 'traceparent',
-    messageId: 'message_id',
+const fields = {
+    session: { kind: 'string', wireName: 'session' },
+    idempotencyKey: { kind: 'string', wireName: 'idempotency_key' },
+    notBefore: { kind: 'instant', wireName: 'not_before_ms' },
+    expiresAt: { kind: 'instant', wireName: 'expires_at_ms' },
+    priority: { kind: 'integer', wireName: 'priority' },
+    supersedeKey: { kind: 'string', wireName: 'supersede_key' },
+    correlationId: { kind: 'string', wireName: 'correlation_id' },
+    traceparent: { kind: 'string', wireName: 'traceparent' },
+    messageId: { kind: 'string', wireName: 'message_id' },
 };
+const enqueueKinds = Object.fromEntries(Object.entries(fields).map(([name, { kind }]) => [name, kind]));
+const messageKinds = { peer: 'string', type: 'string', data: 'json', ...enqueueKinds };
+const clientKinds = { token: 'string', retryFor: 'number', timeout: 'number' };
+const receiveKinds = { types: 'string', sessions: 'string', window: 'integer', signal: 'signal' };
 /** Milliseconds since 1970, of a date. Throws `TypeError` for one that is invalid. */
 function sentValue(name, value) {
     if (!(value instanceof Date)) {
@@ -29,9 +34,8 @@ function sentValue(name, value) {
     return value.getTime();
 }
 function sent(message) {
-    // Without the name of a session, the daemon takes one: the session "default".
-    const raw = { peer: message.peer, session: '', type: message.type, data: message.data ?? null };
-    for (const [name, wireName] of Object.entries(names)) {
+    const raw = { peer: message.peer, type: message.type, data: message.data ?? null };
+    for (const [name, { wireName }] of Object.entries(fields)) {
         const value = message[name];
         if (value !== undefined) {
             raw[wireName] = sentValue(name, value);
@@ -41,6 +45,9 @@ function sent(message) {
         raw['idempotency_key'] ??= randomUUID();
     }
     return raw;
+}
+function messageToJson(message, ...root) {
+    return toJson(sent(message), dataDepthMax + 1, ...root);
 }
 function enqueued(raw) {
     const isAccepted = raw.status === 'stored' || raw.status === 'duplicate';
@@ -54,6 +61,7 @@ export class Client {
     #timeout;
     #closed = new AbortController();
     constructor(url, options = {}) {
+        checkOptions(options, clientKinds, 'Client');
         this.#daemon = new Daemon(url, options.token);
         this.#retryFor = options.retryFor ?? 60_000;
         this.#timeout = options.timeout ?? 30_000;
@@ -64,10 +72,13 @@ export class Client {
     }
     /**
      * Stores a message; it is durable when this resolves. Throws `ProblemError` if it was refused, and `Unreachable` if
-     * the daemon did not answer for `retryFor`; then it may be stored. Throws
-     * `TypeError`, and nothing is sent, where JSON cannot hold `data`.
+     * the daemon did not answer for `retryFor`; then it may be stored. Throws `TypeError`, and nothing is sent, where JSON
+     * cannot hold `data`, and for an option that is misspelt or of a wrong type.
      */
     async enqueue(peer, type, data = null, options = {}) {
+        checkKind('peer', peer, 'string');
+        checkKind('type', type, 'string');
+        checkOptions(options, enqueueKinds, 'enqueue');
         const body = messageToJson({ ...options, peer, type, data });
         return enqueued(JSON.parse(await this.#ask('POST', '/v1/messages', body)));
     }
@@ -76,7 +87,11 @@ export class Client {
      * refused while others are stored.
      */
     async enqueueMany(messages) {
-        const body = `[${Array.from(messages, messageToJson).join()}]`;
+        const texts = Array.from(messages, (message, index) => {
+            checkOptions(message, messageKinds, `messages[${index}]`);
+            return messageToJson(message, 'messages', index);
+        });
+        const body = `[${texts.join()}]`;
         const answer = JSON.parse(await this.#ask('POST', '/v1/messages', body));
         return answer.results.map(enqueued);
     }
@@ -86,6 +101,8 @@ export class Client {
      * is not in the file. Throws `NotFound`.
      */
     async message(id, options = {}) {
+        checkKind('id', id, 'string');
+        checkOptions(options, { wait: 'number' }, 'message');
         const path = `/v1/messages/${encodeURIComponent(id)}`;
         const end = Date.now() + (options.wait ?? 0);
         // What is tried again, as where too many wait, waits for what is left.
@@ -112,6 +129,7 @@ export class Client {
      * settled is given out again. Throws `ProblemError` if the daemon refuses, as for a token without the role `receive`.
      */
     async *receive(options = {}) {
+        checkOptions(options, receiveKinds, 'receive');
         const query = new URLSearchParams({ window: String(options.window ?? 64) });
         if (options.types !== undefined) {
             query.set('types', options.types);
@@ -135,6 +153,20 @@ export class Client {
             for (const signal of signals) {
                 signal.removeEventListener('abort', end);
             }
+        }
+    }
+    /**
+     * Calls a handler for each inbound frame, one after the other, until `close`, or until `signal` is aborted.
+     *
+     * `handlers` is a function, or an object of them by type, with `*` for all other types. A handler gets the frame and
+     * settles it. Settled by `retry` are: a frame whose handler threw, with the error as the reason, which is a warning; one
+     * that its handler left unsettled; and one of a type that has no handler. The last two are a warning once for each type.
+     * Throws what `receive` does, and what a handler threw where its frame cannot be settled.
+     */
+    async run(handlers, options = {}) {
+        const router = new Router(handlers);
+        for await (const frame of this.receive(options)) {
+            await router.workOn(frame);
         }
     }
     /**
@@ -174,6 +206,9 @@ export class Client {
             const pause = Math.max(pauseAfter(failures), wishedPause(error));
             if (!isPassing(error) || Date.now() + pause > end) {
                 throw error;
+            }
+            if (error instanceof Unreachable) {
+                this.#daemon.warnOnce(error);
             }
             await wait(pause, this.#closed.signal);
         }

@@ -1,8 +1,19 @@
 // One request to the daemon.
 import { Unreachable } from './errors.js';
+const remedies = {
+    ECONNREFUSED: 'nothing listens there: start the daemon (ackbox serve), or correct the address',
+    ENOTFOUND: 'correct the name of the host',
+    EAI_AGAIN: 'correct the name of the host',
+    DEPTH_ZERO_SELF_SIGNED_CERT: 'name the authority of its certificate in NODE_EXTRA_CA_CERTS',
+    SELF_SIGNED_CERT_IN_CHAIN: 'name the authority of its certificate in NODE_EXTRA_CA_CERTS',
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'name the authority of its certificate in NODE_EXTRA_CA_CERTS',
+    ERR_TLS_CERT_ALTNAME_INVALID: 'correct the host: the certificate is for another',
+};
+const otherRemedy = "look at the daemon's log, and whether another program listens there";
 export class Daemon {
     #base;
     #headers;
+    #hasWarned = false;
     constructor(url, token) {
         const parsed = new URL(url);
         if (parsed.protocol === 'unix:') {
@@ -17,9 +28,30 @@ export class Daemon {
         this.#base = url.replace(/\/+$/, '');
         this.#headers = token ? { authorization: `Bearer ${token}` } : {};
     }
-    /** The answer's head; its body is read by the caller. Throws what fetch does. */
-    open(target, signal) {
-        return fetch(this.#base + target, { headers: this.#headers, signal });
+    /** The answer's head; its body is read by the caller. Throws `Unreachable`. */
+    async open(target, signal) {
+        try {
+            const response = await fetch(this.#base + target, { headers: this.#headers, signal });
+            this.#hasWarned = false;
+            return response;
+        }
+        catch (error) {
+            throw this.#unreachable(error);
+        }
+    }
+    /** Warns, if this is the first failure since an answer came. Called where the request is tried again. */
+    warnOnce(error) {
+        if (!this.#hasWarned) {
+            this.#hasWarned = true;
+            process.emitWarning(`${error.message}; it is tried again, and the failures after it are not logged`, 'AckboxWarning');
+        }
+    }
+    /** The address, the cause and the remedy of what fetch threw. */
+    #unreachable(error) {
+        const cause = error.cause;
+        // The message of several addresses that were tried is empty.
+        const text = cause?.message || cause?.code || error.message;
+        return new Unreachable(`${this.#base} does not answer: ${text}; ${remedies[cause?.code ?? ''] ?? otherRemedy}`, { cause: error });
     }
     /** Asks once; throws `Unreachable`. */
     async ask(method, target, body, timeout) {
@@ -27,11 +59,12 @@ export class Daemon {
         try {
             const signal = AbortSignal.timeout(timeout);
             const response = await fetch(this.#base + target, { method, headers, signal, ...(body === undefined ? {} : { body }) });
-            return { status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.text() };
+            const answer = { status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.text() };
+            this.#hasWarned = false;
+            return answer;
         }
         catch (error) {
-            const cause = error.cause?.message ?? error.message;
-            throw new Unreachable(`${this.#base} does not answer: ${cause}`, { cause: error });
+            throw this.#unreachable(error);
         }
     }
 }

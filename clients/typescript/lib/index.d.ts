@@ -3,6 +3,7 @@ export type { ClientOptions, Enqueued, EnqueueOptions, Message, ReceiveOptions, 
 export { AckboxError, Conflict, DiskFull, Forbidden, Invalid, NotFound, ProblemError, QueueFull, SignatureInvalid, TooLarge, Unauthenticated, Unavailable, Unreachable, } from './errors.js';
 export { Event } from './event.js';
 export type { Json } from './event.js';
+export type { Handler, Handlers } from './handlers.js';
 export { apply, createMarks, forgetIds } from './marks.js';
 export type { Applied, Database, SqlValue, Transaction } from './marks.js';
 export { Frame } from './stream.js';

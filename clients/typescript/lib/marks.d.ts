@@ -27,8 +27,10 @@ export declare function createMarks<T extends Transaction>(database: Database<T>
 /**
  * Calls `effect` and commits its writes with the mark of `event`; a duplicate calls nothing.
  *
+ * `effect` must neither commit nor roll back: one that does is a warning, and not called again if it returns.
  * What `effect` throws is thrown here, after a rollback: then neither effect nor mark is there. What it returns must be
- * JSON or undefined; pass it to `Frame.ack`. What `Frame.ack` would refuse is refused here, before the commit. With a driver of one connection, one call must end before the next begins.
+ * JSON or undefined; pass it to `Frame.ack`. What `Frame.ack` would refuse is refused here, before the commit. With a
+ * driver of one connection, one call must end before the next begins.
  */
 export declare function apply<T extends Transaction, R extends Json>(database: Database<T>, event: Event, effect: (transaction: T, event: Event) => R | undefined | void | Promise<R | undefined | void>): Promise<Applied<R>>;
 /**

@@ -18,6 +18,8 @@ export declare class Frame extends Event {
     /** How often it was given out, this time included. */
     readonly run: number;
     constructor(raw: Record<string, Json>, receipt: string, run: number, holder: Holder);
+    /** Whether `ack`, `retry`, `reject` or `release` was answered. */
+    get isSettled(): boolean;
     /** Works on the frame: what `work` throws is the reason of a `retry`, and thrown on. Without, the frame comes again only
      * because its stream ends, and nobody learns why. */
     attempt<R>(work: (frame: this) => R | Promise<R>): Promise<R>;

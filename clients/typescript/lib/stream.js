@@ -1,6 +1,7 @@
 // Inbound frames from the pull stream, and what became of them.
 import { isPassing, ProblemError, problemError, Unreachable, wishedPause } from './errors.js';
 import { Event } from './event.js';
+import { checkKind } from './options.js';
 import { printable, resultToJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 // The daemon sends an empty line at least every 10 s.
@@ -27,6 +28,8 @@ export class Frame extends Event {
     #receipt;
     #holder;
     #isSettled = false;
+    // Of a settlement that was begun.
+    #settling;
     constructor(raw, receipt, run, holder) {
         super(raw);
         this.run = run;
@@ -42,13 +45,21 @@ export class Frame extends Event {
             },
         });
     }
+    /** Whether `ack`, `retry`, `reject` or `release` was answered. */
+    get isSettled() {
+        return this.#isSettled;
+    }
     /** Works on the frame: what `work` throws is the reason of a `retry`, and thrown on. Without, the frame comes again only
      * because its stream ends, and nobody learns why. */
     async attempt(work) {
         try {
-            return await work(this);
+            const result = await work(this);
+            // What was begun and not waited for.
+            await this.#settling;
+            return result;
         }
         catch (error) {
+            await this.#settling?.catch(() => undefined);
             if (!this.#isSettled) {
                 const text = error instanceof Error ? `${error.name}: ${error.message}` : `thrown: ${typeof error === 'string' ? error : typeof error}`;
                 await this.retry(text).catch((refusal) => {
@@ -64,14 +75,17 @@ export class Frame extends Event {
         return this.#end(this.#acknowledgement(result));
     }
     /** Not now: it comes again after so many milliseconds, or after the daemon's backoff. A run is charged. */
-    retry(reason, after) {
+    async retry(reason, after) {
+        checkKind('reason', reason ?? '', 'string');
+        checkKind('after', after ?? 0, 'number');
         return this.#end(this.#settlement('retry', {
             reason: reason ? JSON.stringify(printable(reason)) : undefined,
             after: after === undefined ? undefined : `"${Math.round(after)}ms"`,
         }));
     }
     /** Never: the sender gets a dead letter with this reason. */
-    reject(reason) {
+    async reject(reason) {
+        checkKind('reason', reason, 'string');
         return this.#end(this.#settlement('reject', { reason: JSON.stringify(printable(reason)) }));
     }
     /** It was not worked on: it is given out again at once, and nothing is charged. */
@@ -92,7 +106,9 @@ export class Frame extends Event {
         return `{${settlement.join()}}`;
     }
     async #end(settlement) {
-        const isSettled = await this.#holder.settle(settlement);
+        const settling = this.#holder.settle(settlement);
+        this.#settling = settling;
+        const isSettled = await settling;
         this.#isSettled = true;
         return isSettled;
     }
@@ -218,7 +234,10 @@ async function open(daemon, target, signal) {
         }
         body = await response.text();
     }
-    catch {
+    catch (error) {
+        if (error instanceof Unreachable && !signal.aborted) {
+            daemon.warnOnce(error);
+        }
         return undefined;
     }
     const error = problemError(response.status, body, response.headers.get('retry-after'));
@@ -270,6 +289,7 @@ async function settle(daemon, settlements) {
             if (!(error instanceof Unreachable)) {
                 throw error;
             }
+            daemon.warnOnce(error);
         }
         if (failures === settleTries) {
             return undefined;

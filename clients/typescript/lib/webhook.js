@@ -2,6 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { SignatureInvalid } from './errors.js';
 import { Event } from './event.js';
+import { checkOptions } from './options.js';
 const key = (secret) => {
     const text = secret.trim().replace(/^whsec_/, '');
     const bytes = Buffer.from(text, 'base64');
@@ -25,6 +26,7 @@ const header = (headers, name) => {
  * valid: `apply` recognises it. Ed25519 keys (`whpk_`) are not supported.
  */
 export function verifyWebhook(secrets, headers, body, options = {}) {
+    checkOptions(options, { tolerance: 'number', now: 'number' }, 'verifyWebhook');
     const keys = (typeof secrets === 'string' ? [secrets] : secrets).map(key);
     const id = header(headers, 'webhook-id');
     const timestamp = header(headers, 'webhook-timestamp');

@@ -19,6 +19,7 @@ export {
 } from './errors.js';
 export { Event } from './event.js';
 export type { Json } from './event.js';
+export type { Handler, Handlers } from './handlers.js';
 export { apply, createMarks, forgetIds } from './marks.js';
 export type { Applied, Database, SqlValue, Transaction } from './marks.js';
 export { Frame } from './stream.js';

@@ -65,38 +65,107 @@ export async function createMarks<T extends Transaction>(database: Database<T>):
   });
 }
 
+/** The mark of one event, in a transaction. */
+class Mark {
+  readonly #database: { parameters?: '?' | '$1' };
+  readonly #transaction: Transaction;
+  readonly #event: Event;
+  readonly #inSession: boolean;
+  readonly #key: SqlValue[];
+
+  constructor(database: { parameters?: '?' | '$1' }, transaction: Transaction, event: Event) {
+    this.#database = database;
+    this.#transaction = transaction;
+    this.#event = event;
+    this.#inSession = event.sequence !== 0n;
+    this.#key = this.#inSession ? [event.source, event.origin, event.session, event.sequence] : [event.source, event.id];
+  }
+
+  /** False: it was there before. */
+  async set(): Promise<boolean> {
+    const sql = this.#inSession ? markSequence : markId;
+    return (await this.#run(sql, this.#inSession ? this.#key : [...this.#key, Date.now()])) > 0;
+  }
+
+  /** False: the mark is not there. */
+  async keep(result: string | null): Promise<boolean> {
+    const sql = this.#inSession ? `UPDATE ackbox_marks SET result = ? ${wherePlace}` : `UPDATE ackbox_mark_ids SET result = ? ${whereId}`;
+    return (await this.#run(sql, [result, ...this.#key])) > 0;
+  }
+
+  /** Its result alone; undefined: the mark is not there, or a later one is. */
+  async row(): Promise<Row | undefined> {
+    const sql = this.#inSession ? `SELECT result FROM ackbox_marks ${wherePlace}` : `SELECT result FROM ackbox_mark_ids ${whereId}`;
+    return this.#transaction.get(written(this.#database, sql), this.#key);
+  }
+
+  /** Calls the application's function in a transaction that is not its own to end; what it returned is kept. */
+  async effect<R extends Json>(call: () => R | undefined | void | Promise<R | undefined | void>): Promise<R | undefined> {
+    // It goes with the transaction. Elsewhere than in SQLite, a savepoint that is not there would undo what was begun since.
+    const hasSavepoint = this.#database.parameters !== '$1' && (await this.#tries('SAVEPOINT ackbox_apply'));
+    const hasEnded = async (): Promise<boolean> => hasSavepoint && !(await this.#tries('RELEASE ackbox_apply'));
+    const which = `the effect of ${this.#event.id} of ${this.#event.source}`;
+    let result: R | undefined;
+    let text: string | null;
+    try {
+      result = (await call()) ?? undefined;
+      text = result === undefined ? null : resultToJson(result);
+    } catch (error) {
+      if (await hasEnded()) {
+        // What the driver rolls back now.
+        await this.#tries('BEGIN');
+        if (await this.row()) {
+          process.emitWarning(`${which} threw behind its own commit: what it committed stays, with the mark, so that a repetition ` +
+            'changes nothing; leave commit to apply', 'AckboxWarning');
+        }
+      }
+      throw error;
+    }
+    if ((await hasEnded()) || !(await this.keep(text))) {
+      process.emitWarning(`${which} ended the transaction that apply commits: a crash behind that would have lost its result, or ` +
+        'its mark, without which it happens again; leave commit and rollback to apply', 'AckboxWarning');
+      // What the driver commits now. After a rollback the mark is not there any more, and the effect must not happen again.
+      await this.#tries('BEGIN');
+      await this.set();
+      await this.keep(text);
+    }
+    return result;
+  }
+
+  async #run(sql: string, values: SqlValue[]): Promise<number> {
+    return Number(await this.#transaction.run(written(this.#database, sql), values));
+  }
+
+  async #tries(sql: string): Promise<boolean> {
+    try {
+      await this.#transaction.run(sql, []);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
 /**
  * Calls `effect` and commits its writes with the mark of `event`; a duplicate calls nothing.
  *
+ * `effect` must neither commit nor roll back: one that does is a warning, and not called again if it returns.
  * What `effect` throws is thrown here, after a rollback: then neither effect nor mark is there. What it returns must be
- * JSON or undefined; pass it to `Frame.ack`. What `Frame.ack` would refuse is refused here, before the commit. With a driver of one connection, one call must end before the next begins.
+ * JSON or undefined; pass it to `Frame.ack`. What `Frame.ack` would refuse is refused here, before the commit. With a
+ * driver of one connection, one call must end before the next begins.
  */
 export async function apply<T extends Transaction, R extends Json>(
   database: Database<T>,
   event: Event,
   effect: (transaction: T, event: Event) => R | undefined | void | Promise<R | undefined | void>,
 ): Promise<Applied<R>> {
-  const inSession = event.sequence !== 0n;
-  const key = inSession
-    ? [event.source, event.origin, event.session, event.sequence]
-    : [event.source, event.id];
-  const table = inSession ? 'ackbox_marks' : 'ackbox_mark_ids';
-  const where = inSession ? wherePlace : whereId;
   return database.transaction(async (transaction) => {
-    const changed = inSession
-      ? await transaction.run(written(database, markSequence), key)
-      : await transaction.run(written(database, markId), [...key, Date.now()]);
-    if (Number(changed) === 0) {
-      const row = await transaction.get(written(database, `SELECT result FROM ${table} ${where}`), key);
-      const text = row?.['result'];
+    const mark = new Mark(database, transaction, event);
+    if (!(await mark.set())) {
+      const text = (await mark.row())?.['result'];
       return { isNew: false, result: typeof text === 'string' ? (JSON.parse(text) as R) : undefined };
     }
-    const result = (await effect(transaction, event)) ?? undefined;
-    if (result !== undefined) {
-      const keep = written(database, `UPDATE ${table} SET result = ? ${where}`);
-      await transaction.run(keep, [resultToJson(result), ...key]);
-    }
-    return { isNew: true, result };
+    return { isNew: true, result: await mark.effect(() => effect(transaction, event)) };
   });
 }
 

@@ -3,6 +3,7 @@
 import { isPassing, ProblemError, problemError, Unreachable, wishedPause } from './errors.js';
 import { Event, type Json } from './event.js';
 import type { Daemon } from './http.js';
+import { checkKind } from './options.js';
 import { printable, resultToJson } from './values.js';
 import { pauseAfter, wait } from './wait.js';
 
@@ -39,6 +40,8 @@ export class Frame extends Event {
   readonly #receipt: string;
   readonly #holder: Holder;
   #isSettled = false;
+  // Of a settlement that was begun.
+  #settling: Promise<unknown> | undefined;
 
   constructor(raw: Record<string, Json>, receipt: string, run: number, holder: Holder) {
     super(raw);
@@ -57,12 +60,21 @@ export class Frame extends Event {
     });
   }
 
+  /** Whether `ack`, `retry`, `reject` or `release` was answered. */
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
   /** Works on the frame: what `work` throws is the reason of a `retry`, and thrown on. Without, the frame comes again only
    * because its stream ends, and nobody learns why. */
   async attempt<R>(work: (frame: this) => R | Promise<R>): Promise<R> {
     try {
-      return await work(this);
+      const result = await work(this);
+      // What was begun and not waited for.
+      await this.#settling;
+      return result;
     } catch (error) {
+      await this.#settling?.catch(() => undefined);
       if (!this.#isSettled) {
         const text = error instanceof Error ? `${error.name}: ${error.message}` : `thrown: ${typeof error === 'string' ? error : typeof error}`;
         await this.retry(text).catch((refusal: unknown) => {
@@ -80,7 +92,9 @@ export class Frame extends Event {
   }
 
   /** Not now: it comes again after so many milliseconds, or after the daemon's backoff. A run is charged. */
-  retry(reason?: string, after?: number): Promise<boolean> {
+  async retry(reason?: string, after?: number): Promise<boolean> {
+    checkKind('reason', reason ?? '', 'string');
+    checkKind('after', after ?? 0, 'number');
     return this.#end(
       this.#settlement('retry', {
         reason: reason ? JSON.stringify(printable(reason)) : undefined,
@@ -90,7 +104,8 @@ export class Frame extends Event {
   }
 
   /** Never: the sender gets a dead letter with this reason. */
-  reject(reason: string): Promise<boolean> {
+  async reject(reason: string): Promise<boolean> {
+    checkKind('reason', reason, 'string');
     return this.#end(this.#settlement('reject', { reason: JSON.stringify(printable(reason)) }));
   }
 
@@ -115,7 +130,9 @@ export class Frame extends Event {
   }
 
   async #end(settlement: string): Promise<boolean> {
-    const isSettled = await this.#holder.settle(settlement);
+    const settling = this.#holder.settle(settlement);
+    this.#settling = settling;
+    const isSettled = await settling;
     this.#isSettled = true;
     return isSettled;
   }
@@ -243,7 +260,10 @@ async function open(daemon: Daemon, target: string, signal: AbortSignal): Promis
       return response;
     }
     body = await response.text();
-  } catch {
+  } catch (error) {
+    if (error instanceof Unreachable && !signal.aborted) {
+      daemon.warnOnce(error);
+    }
     return undefined;
   }
   const error = problemError(response.status, body, response.headers.get('retry-after'));
@@ -296,6 +316,7 @@ async function settle(daemon: Daemon, settlements: readonly string[]): Promise<b
       if (!(error instanceof Unreachable)) {
         throw error;
       }
+      daemon.warnOnce(error);
     }
     if (failures === settleTries) {
       return undefined;

@@ -4,63 +4,105 @@
 export const dataDepthMax = 62;
 const resultDepthMax = 59;
 const resultBytesMax = 64 * 1024;
+// What the daemon keeps of a reason.
+const reasonBytesMax = 1_000;
+const pathLettersMax = 300;
 
-function check(value: unknown, what: string, left: number): void {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') {
-    return;
-  }
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value)) {
-      throw new TypeError(`${what} contains ${value}, which JSON cannot hold: send null or a text`);
+/** Names of members and indexes, from the outside to the value. */
+type Path = (string | number)[];
+
+function shown(path: Path): string {
+  let text = '';
+  for (const part of path) {
+    if (typeof part === 'number') {
+      text += `[${part}]`;
+    } else if (/^[A-Za-z_$][\w$]*$/.test(part)) {
+      text += text ? `.${part}` : part;
+    } else {
+      text += `[${JSON.stringify(part)}]`;
     }
-    return;
   }
-  if (typeof value !== 'object') {
-    throw new TypeError(`${what} contains a value of type ${typeof value}, which JSON cannot hold`);
+  return text.length <= pathLettersMax ? text : `${text.slice(0, pathLettersMax)}…`;
+}
+
+function checkText(text: string, path: Path): void {
+  if (/\p{Surrogate}/u.test(text)) {
+    throw new TypeError(
+      `${shown(path)} has half a surrogate pair, which is no character: cut text between characters, or replace it by ` +
+        'Buffer.from(text).toString()',
+    );
   }
-  if (left === 0) {
-    throw new TypeError(`${what} is nested too deep, or contains itself`);
+}
+
+function checkElements(value: readonly unknown[], left: number, path: Path): void {
+  // Not forEach: it passes over holes.
+  for (const [index, one] of value.entries()) {
+    path.push(index);
+    check(one, left - 1, path);
+    path.pop();
   }
-  if (Array.isArray(value)) {
-    // Not forEach: it passes over holes.
-    for (const one of value as unknown[]) {
-      check(one, what, left - 1);
-    }
-    return;
+  if (Object.keys(value).length !== value.length) {
+    throw new TypeError(`${shown(path)} is an array with members besides its elements, which JSON cannot hold`);
   }
+}
+
+function checkMembers(value: object, left: number, path: Path): void {
   const prototype: unknown = Object.getPrototypeOf(value);
   // A plain object of another realm has a prototype that has none.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     const name = (value as { constructor?: { name?: string } }).constructor?.name ?? 'class';
-    throw new TypeError(`${what} contains an object of ${name}, which JSON cannot hold: send a text or a plain object`);
+    throw new TypeError(`${shown(path)} is an object of ${name}, which JSON cannot hold: send a text or a plain object`);
   }
   if (Object.getOwnPropertySymbols(value).length > 0) {
-    throw new TypeError(`${what} has a key that is a symbol: keys of JSON are text`);
+    throw new TypeError(`${shown(path)} has a key that is a symbol: keys of JSON are text`);
   }
-  for (const one of Object.values(value)) {
-    // A member that is undefined is absent, on both sides.
-    if (one !== undefined) {
-      check(one, what, left - 1);
-    }
+  for (const [name, one] of Object.entries(value)) {
+    path.push(name);
+    checkText(name, path);
+    check(one, left - 1, path);
+    path.pop();
   }
 }
 
-/** JSON. Throws TypeError with what is wrong. Half a surrogate pair is escaped. */
-export function toJson(value: unknown, what: string, depthMax: number): string {
-  check(value, what, depthMax);
+function check(value: unknown, left: number, path: Path): void {
+  if (value === null || typeof value === 'boolean' || Number.isFinite(value)) {
+    return;
+  }
+  if (typeof value === 'string') {
+    checkText(value, path);
+  } else if (typeof value === 'number') {
+    throw new TypeError(`${shown(path)} is ${value}, which JSON cannot hold: send null or a text`);
+  } else if (value === undefined) {
+    throw new TypeError(`${shown(path)} is undefined, which JSON cannot hold: leave it out, or send null`);
+  } else if (typeof value !== 'object') {
+    throw new TypeError(`${shown(path)} is a ${typeof value}, which JSON cannot hold: send a text or a number`);
+  } else if (left === 0) {
+    throw new TypeError(`${shown(path)} is nested too deep, or contains itself`);
+  } else if (Array.isArray(value)) {
+    checkElements(value, left, path);
+  } else {
+    checkMembers(value, left, path);
+  }
+}
+
+/** JSON. Throws TypeError with what is wrong, and where: `root` is the path of `value` itself. */
+export function toJson(value: unknown, depthMax: number, ...root: Path): string {
+  check(value, depthMax, root);
   return JSON.stringify(value);
 }
 
 /** As `toJson`, of what a sender can get as a result. */
 export function resultToJson(result: unknown): string {
-  const text = toJson(result, 'the result', resultDepthMax);
+  const text = toJson(result, resultDepthMax, 'result');
   if (Buffer.byteLength(text) > resultBytesMax) {
     throw new TypeError('the result is larger than 64 KiB: put it where the sender can fetch it');
   }
   return text;
 }
 
-/** A reason that can be sent, whatever it was made of. */
+/** A reason that can be sent, whatever it was made of: as much of it as the daemon keeps. */
 export function printable(text: string): string {
-  return Buffer.from(text).toString();
+  const bytes = new TextEncoder().encode(text.slice(0, reasonBytesMax));
+  // As a stream, so that half a character at the end is left out.
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, reasonBytesMax), { stream: true });
 }

@@ -3,6 +3,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { SignatureInvalid } from './errors.js';
 import { Event, type Json } from './event.js';
+import { checkOptions } from './options.js';
 
 const key = (secret: string): Uint8Array => {
   const text = secret.trim().replace(/^whsec_/, '');
@@ -36,6 +37,7 @@ export function verifyWebhook(
   body: Uint8Array | string,
   options: { tolerance?: number; now?: number } = {},
 ): Event {
+  checkOptions(options, { tolerance: 'number', now: 'number' }, 'verifyWebhook');
   const keys = (typeof secrets === 'string' ? [secrets] : secrets).map(key);
   const id = header(headers, 'webhook-id');
   const timestamp = header(headers, 'webhook-timestamp');
