@@ -1,0 +1,124 @@
+package ackbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// For what is settled when a program is being stopped.
+const stopMost = 10 * time.Second
+
+// Handler works on a frame. A nil error acknowledges the frame with the result, which the sender gets; an error is the
+// reason of a retry. A handler may also settle the frame itself, as by Frame.Reject; then what it returns settles nothing.
+type Handler func(ctx context.Context, frame *Frame) (result any, err error)
+
+// Run calls handler for each inbound frame, one after the other, until ctx ends; then it returns nil. Several Runs share
+// the frames.
+//
+// When ctx ends, the handler goes on until it returns, and its frame is settled: by an acknowledgement, or, after an
+// error, by a release, which charges nothing. Other frames are given out again. Errors of the handler are in the log
+// here and at the daemon. The error of Run is a *ProblemError where the daemon refuses the stream, or ErrClosed. A panic
+// of the handler is the reason of a retry, and goes on.
+func (c *Client) Run(ctx context.Context, options ReceiveOptions, handler Handler) error {
+	// The open stream holds the frame that is worked on.
+	longer, cancel := outlasting(ctx)
+	defer cancel()
+	stream := c.Receive(longer, options)
+	defer stream.Close()
+	for {
+		frame, err := stream.next(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := frame.Attempt(ctx, handler); err != nil && ctx.Err() == nil {
+			c.log.Printf("ackbox: frame %s (%s) of %s: %v", frame.ID, frame.Type, frame.Source, err)
+		}
+	}
+}
+
+// RunByType is as Run, with a handler for each type. The one of "*" gets the frames of all other types; without it these
+// are retried with a reason, and a warning names each such type once.
+func (c *Client) RunByType(ctx context.Context, options ReceiveOptions, handlers map[string]Handler) error {
+	for name, handler := range handlers {
+		if handler == nil {
+			return fmt.Errorf("the handler of type %q is nil", name)
+		}
+	}
+	var warned sync.Map
+	return c.Run(ctx, options, func(ctx context.Context, frame *Frame) (any, error) {
+		handler := handlers[frame.Type]
+		if handler == nil {
+			handler = handlers["*"]
+		}
+		if handler != nil {
+			return handler(ctx, frame)
+		}
+		reason := "no handler for type " + strconv.Quote(frame.Type)
+		if _, isWarned := warned.LoadOrStore(frame.Type, true); !isWarned {
+			c.log.Printf("ackbox: %s: its frames are retried, and become dead letters; add one, or one for \"*\", or choose "+
+				"the Types of the stream", reason)
+		}
+		_, err := frame.Retry(ctx, reason, 0)
+		return nil, err
+	})
+}
+
+// Attempt calls handler, and settles the frame as Run does. The handler's error is passed on, or that of the
+// acknowledgement. A frame that cannot be settled ends its stream, so that it is given out again.
+func (f *Frame) Attempt(ctx context.Context, handler Handler) error {
+	longer, cancel := outlasting(ctx)
+	defer cancel()
+	defer func() {
+		if cause := recover(); cause != nil {
+			f.giveBack(ctx, longer, fmt.Errorf("panic: %v", cause))
+			panic(cause)
+		}
+	}()
+	result, err := handler(ctx, f)
+	if err == nil && !f.isSettled.Load() {
+		_, err = f.Ack(longer, result)
+	}
+	if err != nil {
+		f.giveBack(ctx, longer, err)
+	}
+	return err
+}
+
+func (f *Frame) giveBack(ctx, longer context.Context, cause error) {
+	if f.isSettled.Load() {
+		return
+	}
+	var err error
+	if ctx.Err() != nil {
+		_, err = f.Release(longer)
+	} else {
+		_, err = f.Retry(longer, cause.Error(), 0)
+	}
+	if err != nil {
+		f.lease.end()
+		if !errors.Is(err, ErrClosed) {
+			f.client.log.Printf("ackbox: frame %s of %s was not settled: %v", f.ID, f.Source, err)
+		}
+	}
+}
+
+// outlasting ends a while after ctx: the effect has happened, and its settlement shall arrive.
+func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.Background())
+	go func() {
+		select {
+		case <-ctx.Done():
+			wait(longer, stopMost)
+			cancel()
+		case <-longer.Done():
+		}
+	}()
+	return longer, cancel
+}
