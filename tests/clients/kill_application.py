@@ -22,7 +22,7 @@ def main(url, file, careless=""):
     db.commit()
     ackbox.create_marks(db)
     before = None
-    for frame in ackbox.Client(url).receive(window=16):
+    for frame in ackbox.Client(url).receive(types="for.python", window=16):
         if frame.data["n"] % 40 == 7 and frame.run == 1:
             frame.retry("not at the first time", after=0.01)
             continue
