@@ -26,14 +26,24 @@ type store struct {
 	ackbox.Marks
 }
 
-func newStore(t *testing.T) store {
-	t.Helper()
+// One database for all tests, as each connection of the bridge is a process.
+var shared = func() *sql.DB {
 	db, err := sql.Open("sqlite3", ":memory:")
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
 	db.SetMaxOpenConns(1)
-	t.Cleanup(func() { db.Close() })
+	return db
+}()
+
+func newStore(t *testing.T) store {
+	t.Helper()
+	db := shared
+	for _, table := range []string{"ackbox_marks", "ackbox_mark_ids", "effects"} {
+		if _, err := db.Exec("DROP TABLE IF EXISTS " + table); err != nil {
+			t.Fatal(err)
+		}
+	}
 	made := store{t, ackbox.Marks{DB: db}}
 	for _, err := range []error{made.Create(context.Background()), made.Create(context.Background())} {
 		if err != nil {
