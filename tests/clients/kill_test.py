@@ -213,7 +213,8 @@ def start_applications(options, folder, pair, port, stack):
     environment = {**os.environ, "PYTHONPATH": os.path.join(options.source, "clients", "python")}
     script = os.path.join(tests, "kill_application.py")
     applications = [
-        Application("python", folder, [sys.executable, script, pair.bob.url, None] + careless, environment),
+        Application("python", folder, [sys.executable, script, pair.bob.url, None, "for.python"] + careless,
+                    environment),
         Application("typescript", folder,
                     ["node", os.path.join(folder, "kill_application.mjs"), pair.alice.url, None] + careless),
         Application("cpp", folder, [options.application, str(port), None] + careless),
