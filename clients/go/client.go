@@ -214,10 +214,8 @@ func (c *Client) endOf(ctx context.Context, last error) error {
 		return nil
 	case c.closed.Err() != nil:
 		return ErrClosed
-	case last == nil || errors.Is(last, ctx.Err()):
-		return ctx.Err()
 	}
-	return fmt.Errorf("%w; before that: %v", ctx.Err(), last)
+	return fmt.Errorf("%w, while %s was asked: %v", ctx.Err(), c.daemon.url, last)
 }
 
 // warnIfUnreachable warns once, unless the daemon has answered before: then it is away for a while, and the address is

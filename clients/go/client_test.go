@@ -199,7 +199,13 @@ func TestWhatDoesNotPassInTimeIsReturned(t *testing.T) {
 	nowhere, err := New("unix:/nowhere/s.sock", Options{RetryFor: -1})
 	expect(t, err, nil)
 	_, err = nowhere.Stats(ctx)
-	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "unix:/nowhere/s.sock does not answer") {
+	if !errors.Is(err, ErrUnreachable) || !errors.Is(err, os.ErrNotExist) ||
+		!strings.HasPrefix(err.Error(), "unix:/nowhere/s.sock does not answer: dial unix") {
+		t.Fatal(err)
+	}
+	_, client = serve(t, Options{RetryFor: -1, Timeout: 20 * time.Millisecond}, answer{status: 200, body: "{", isOpen: true})
+	_, err = client.Stats(ctx)
+	if !errors.Is(err, ErrUnreachable) || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "in time") {
 		t.Fatal(err)
 	}
 }

@@ -116,6 +116,9 @@ func (d *daemon) ask(ctx context.Context, method, target string, body []byte, ti
 }
 
 func (d *daemon) unreachable(cause error) error {
+	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) {
+		cause = errors.New("no answer in time") // The context of one try, which the caller does not know.
+	}
 	return &unreachableError{d.url, cause}
 }
 

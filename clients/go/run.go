@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// For what is settled when a program is being stopped.
+// How long a settlement may take when the program is being stopped.
 const stopMost = 10 * time.Second
 
 // Handler works on a frame. A nil error acknowledges the frame with the result, which the sender gets; an error is the
@@ -19,15 +19,13 @@ type Handler func(ctx context.Context, frame *Frame) (result any, err error)
 // Run calls handler for each inbound frame, one after the other, until ctx ends; then it returns nil. Several Runs share
 // the frames.
 //
-// When ctx ends, the handler goes on until it returns, and its frame is settled: by an acknowledgement, or, after an
-// error, by a release, which charges nothing. Other frames are given out again. Errors of the handler are in the log
-// here and at the daemon. The error of Run is a *ProblemError where the daemon refuses the stream, or ErrClosed. A panic
+// When ctx ends, which the handler sees, the stream stays open until the handler returns, and its frame is settled: by an
+// acknowledgement, or, after an error, by a release, which charges nothing. Other frames are given out again. Errors of
+// the handler are in the log here and at the daemon. The error of Run is a *ProblemError where the daemon refuses the stream, or ErrClosed. A panic
 // of the handler is the reason of a retry, and goes on.
 func (c *Client) Run(ctx context.Context, options ReceiveOptions, handler Handler) error {
-	// The open stream holds the frame that is worked on.
-	longer, cancel := outlasting(ctx)
-	defer cancel()
-	stream := c.Receive(longer, options)
+	// Not of ctx: the open stream holds the frame that is worked on.
+	stream := c.Receive(context.Background(), options)
 	defer stream.Close()
 	for {
 		frame, err := stream.next(ctx)
@@ -73,28 +71,30 @@ func (c *Client) RunByType(ctx context.Context, options ReceiveOptions, handlers
 // Attempt calls handler, and settles the frame as Run does. The handler's error is passed on, or that of the
 // acknowledgement. A frame that cannot be settled ends its stream, so that it is given out again.
 func (f *Frame) Attempt(ctx context.Context, handler Handler) error {
-	longer, cancel := outlasting(ctx)
-	defer cancel()
 	defer func() {
 		if cause := recover(); cause != nil {
-			f.giveBack(ctx, longer, fmt.Errorf("panic: %v", cause))
+			f.giveBack(ctx, fmt.Errorf("panic: %v", cause))
 			panic(cause)
 		}
 	}()
 	result, err := handler(ctx, f)
 	if err == nil && !f.isSettled.Load() {
+		longer, cancel := outlasting(ctx)
 		_, err = f.Ack(longer, result)
+		cancel()
 	}
 	if err != nil {
-		f.giveBack(ctx, longer, err)
+		f.giveBack(ctx, err)
 	}
 	return err
 }
 
-func (f *Frame) giveBack(ctx, longer context.Context, cause error) {
+func (f *Frame) giveBack(ctx context.Context, cause error) {
 	if f.isSettled.Load() {
 		return
 	}
+	longer, cancel := outlasting(ctx)
+	defer cancel()
 	var err error
 	if ctx.Err() != nil {
 		_, err = f.Release(longer)

@@ -164,6 +164,7 @@ func TestALoopThatSettlesNothingIsWarnedOnce(t *testing.T) {
 	for range silence { // The caller works.
 		stream.noteSilence(frame.lease)
 	}
+	expect(t, text.String(), "")
 	stream.waiting.Add(1)
 	for range silence {
 		stream.noteSilence(frame.lease)

@@ -12,7 +12,7 @@ def is_installed():
 
 
 def environment():
-    return {**os.environ, "GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOTOOLCHAIN": "local", "GO111MODULE": "on"}
+    return {**os.environ, "GOFLAGS": "-mod=mod -ldflags=-w", "GOPROXY": "off", "GOTOOLCHAIN": "local", "GO111MODULE": "on"}
 
 
 def build(package, source, folder):
