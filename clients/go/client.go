@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"log"
 	"net/url"
-	"sync/atomic"
 	"time"
 )
 
@@ -37,7 +36,7 @@ type Options struct {
 	Timeout time.Duration
 	// TLS is that of https. nil: the system's authorities.
 	TLS *tls.Config
-	// ErrorLog gets warnings, such as one when the first connection fails. nil: the standard logger of package log.
+	// ErrorLog gets warnings, such as one of the first request that gets no answer. nil: the standard logger of package log.
 	ErrorLog *log.Logger
 }
 
@@ -50,8 +49,6 @@ type Client struct {
 	// closed ends with Close.
 	closed context.Context
 	close  context.CancelFunc
-	// isKnown: the daemon has answered, or the warning that it does not was written.
-	isKnown atomic.Bool
 }
 
 // New makes a client of the daemon at address: unix:/run/agent/ackbox.sock, http://127.0.0.1:7070 or https://…. It does
@@ -94,7 +91,7 @@ func (c *Client) Close() {
 // then, and where ctx ended, the message may be stored. It is a *ValueError, and nothing is sent, where JSON cannot hold
 // the data.
 func (c *Client) Enqueue(ctx context.Context, message Message) (Enqueued, error) {
-	body, err := message.toJSON()
+	body, err := message.toJSON("")
 	if err != nil {
 		return Enqueued{}, err
 	}
@@ -104,13 +101,13 @@ func (c *Client) Enqueue(ctx context.Context, message Message) (Enqueued, error)
 }
 
 // EnqueueMany stores up to 10,000 messages (and 8 MiB) in one request. It returns what became of each, in order; some may
-// be refused while others are stored. A *ValueError names the message by its place.
+// be refused while others are stored. The path of a *ValueError is such as messages[7].data.
 func (c *Client) EnqueueMany(ctx context.Context, messages []Message) ([]Enqueued, error) {
 	texts := make([][]byte, len(messages))
 	for index, message := range messages {
 		var err error
-		if texts[index], err = message.toJSON(); err != nil {
-			return nil, fmt.Errorf("messages[%d]: %w", index, err)
+		if texts[index], err = message.toJSON(fmt.Sprintf("messages[%d].", index)); err != nil {
+			return nil, err
 		}
 	}
 	body := append(append([]byte{'['}, bytes.Join(texts, []byte{','})...), ']')
@@ -176,7 +173,6 @@ func (c *Client) ask(ctx context.Context, method string, target func() string, b
 	for failures := 0; ; failures++ {
 		answer, err := c.daemon.ask(ctx, method, target(), body, timeout)
 		if err == nil {
-			c.isKnown.Store(true)
 			return answer, nil
 		}
 		if ended := c.endOf(ctx, err); ended != nil {
@@ -218,11 +214,10 @@ func (c *Client) endOf(ctx context.Context, last error) error {
 	return fmt.Errorf("%w, while %s was asked: %v", ctx.Err(), c.daemon.url, last)
 }
 
-// warnIfUnreachable warns once, unless the daemon has answered before: then it is away for a while, and the address is
-// right.
+// warnIfUnreachable warns of the first failure since an answer came. It is called where the request is tried again.
 func (c *Client) warnIfUnreachable(err error) {
-	if errors.Is(err, ErrUnreachable) && !c.isKnown.Swap(true) {
-		c.log.Printf("ackbox: %v: is `ackbox serve` running, and is this its `listen`? It is tried again", err)
+	if errors.Is(err, ErrUnreachable) && !c.daemon.isAway.Swap(true) {
+		c.log.Printf("ackbox: %v; it is tried again, and the next failures are not logged", err)
 	}
 }
 

@@ -15,7 +15,7 @@ const (
 	settlementsMost      = 1024
 	settlementsBytesMost = 4 << 20
 	// What the daemon keeps of a reason.
-	reasonBytesMost = 512
+	reasonBytesMost = 1000
 )
 
 // Frame is an event that this application holds until it settles it, or its stream ends. Each must be settled once.
@@ -47,7 +47,7 @@ type settlement struct {
 // Ack: it is done. The sender gets result as the answer, JSON of at most 64 KiB; nil: no answer. What JSON cannot hold is
 // refused by a *ValueError; Marks.Apply refuses it before the effect.
 func (f *Frame) Ack(ctx context.Context, result any) (bool, error) {
-	text, err := resultToJSON(result)
+	text, err := resultToJSON(result, "result")
 	if err != nil {
 		return false, err
 	}
@@ -111,8 +111,8 @@ func (c *Client) AckMany(ctx context.Context, frames []*Frame, results []any) ([
 		one := settlement{Receipt: frame.receipt, Outcome: "ack"}
 		var err error
 		if results != nil {
-			if one.Result, err = resultToJSON(results[index]); err != nil {
-				return nil, fmt.Errorf("results[%d]: %w", index, err)
+			if one.Result, err = resultToJSON(results[index], fmt.Sprintf("results[%d]", index)); err != nil {
+				return nil, err
 			}
 		}
 		if texts[index], err = toJSON(one, "settlement", dataDepthMost); err != nil {
@@ -164,6 +164,7 @@ func (c *Client) settle(ctx context.Context, settlements [][]byte) ([]bool, erro
 		if !isPassing(err) {
 			return nil, err
 		}
+		c.warnIfUnreachable(err)
 		if failures == settleTries {
 			return nil, nil
 		}

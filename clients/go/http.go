@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -22,12 +25,16 @@ const (
 	idleMost   = 16
 )
 
+var errNoAnswerInTime = errors.New("no answer in time")
+
 // daemon makes requests. Safe for concurrent use.
 type daemon struct {
 	url   string // as the caller wrote it
 	base  string
 	token string
 	http  *http.Client
+	// isAway: it has not answered since the last warning.
+	isAway atomic.Bool
 }
 
 func newDaemon(address, token string, config *tls.Config) (*daemon, error) {
@@ -93,6 +100,7 @@ func (d *daemon) open(ctx context.Context, method, target string, body []byte) (
 		}
 		return nil, d.unreachable(err)
 	}
+	d.isAway.Store(false)
 	return response, nil
 }
 
@@ -117,7 +125,7 @@ func (d *daemon) ask(ctx context.Context, method, target string, body []byte, ti
 
 func (d *daemon) unreachable(cause error) error {
 	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) {
-		cause = errors.New("no answer in time") // The context of one try, which the caller does not know.
+		cause = errNoAnswerInTime // The context of one try, which the caller does not know.
 	}
 	return &unreachableError{d.url, cause}
 }
@@ -127,9 +135,36 @@ type unreachableError struct {
 	cause error
 }
 
-func (e *unreachableError) Error() string        { return e.url + " does not answer: " + e.cause.Error() }
+func (e *unreachableError) Error() string {
+	return e.url + " does not answer: " + e.cause.Error() + "; " + remedyOf(e.cause)
+}
+
 func (e *unreachableError) Is(target error) bool { return target == ErrUnreachable }
 func (e *unreachableError) Unwrap() error        { return e.cause }
+
+func remedyOf(cause error) string {
+	var name *net.DNSError
+	var authority x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.Is(cause, os.ErrNotExist):
+		return "no socket is there: start the daemon (ackbox serve), or correct the path"
+	case errors.Is(cause, syscall.ECONNREFUSED):
+		return "nothing listens there: start the daemon (ackbox serve), or correct the address"
+	case errors.Is(cause, os.ErrPermission):
+		return "this user may not open the socket: see `listen` in docs/configuration.md"
+	case errors.As(cause, &name):
+		return "correct the name of the host"
+	case errors.As(cause, &authority), errors.As(cause, &host):
+		return "give the authority of the daemon's certificate by TLS, or correct the host"
+	case errors.As(cause, &record):
+		return "the other side does not speak TLS as this one: correct the scheme or the port"
+	case cause == errNoAnswerInTime:
+		return "the daemon is too busy, or something between does not let connections through"
+	}
+	return "look at the daemon's log, and whether another program listens there"
+}
 
 // pauseAfter is how long to wait after so many failures in a row: doubling, and drawn, so that clients do not come
 // together.

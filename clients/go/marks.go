@@ -27,6 +27,8 @@ const (
 	whereID    = " WHERE source = ? AND id = ?"
 )
 
+var errMarkIsGone = errors.New("the effect has ended the transaction itself: leave Commit and Rollback to Apply")
+
 // Marks give each message its effect once in the application's own database: the mark of a message commits together
 // with its effect.
 //
@@ -67,8 +69,8 @@ func (m Marks) Create(ctx context.Context) error {
 // Frame.Ack, or return it from a Handler.
 //
 // An error of effect is returned after a rollback: then neither effect nor mark is there. So is a *ValueError where the
-// result is not JSON that Frame.Ack takes. An effect that ends the transaction itself is an error, too; if it has
-// committed, a repetition is recognised.
+// result is not JSON that Frame.Ack takes. An effect that ends the transaction itself is an error, too; if anything of it
+// was committed, a repetition is recognised.
 func (m Marks) Apply(ctx context.Context, event *Event, effect Effect) (Applied, error) {
 	tx, err := m.DB.BeginTx(ctx, nil)
 	if err != nil {
@@ -79,8 +81,15 @@ func (m Marks) Apply(ctx context.Context, event *Event, effect Effect) (Applied,
 	if err == nil {
 		err = tx.Commit()
 	}
+	if err == errMarkIsGone {
+		// By the statement ROLLBACK: what the effect wrote after it is committed, and must not happen again.
+		tx.Rollback()
+		mark, values := markOf(event)
+		_, marked := m.DB.ExecContext(ctx, m.written(mark), values...)
+		return Applied{}, joined(err, marked)
+	}
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() == nil {
-		err = fmt.Errorf("the effect has ended the transaction itself: leave Commit and Rollback to Apply: %w", err)
+		err = joined(errMarkIsGone, err)
 	}
 	if err != nil {
 		return Applied{}, err
@@ -89,11 +98,10 @@ func (m Marks) Apply(ctx context.Context, event *Event, effect Effect) (Applied,
 }
 
 func (m Marks) applyIn(ctx context.Context, tx *sql.Tx, event *Event, effect Effect) (Applied, error) {
-	table, where, key := "ackbox_mark_ids", whereID, []any{event.Source, event.ID}
-	mark, values := markID, []any{event.Source, event.ID, time.Now().UnixMilli()}
-	if event.Sequence != 0 {
-		table, where, key = "ackbox_marks", wherePlace, []any{event.Source, event.Origin, event.Session, event.Sequence}
-		mark, values = markSequence, key
+	mark, values := markOf(event)
+	table, where, key := "ackbox_marks", wherePlace, values
+	if event.Sequence == 0 {
+		table, where, key = "ackbox_mark_ids", whereID, values[:2:2]
 	}
 	// The mark comes first: in SQLite, a transaction that reads first may fail when it wants to write.
 	marked, err := tx.ExecContext(ctx, m.written(mark), values...)
@@ -119,17 +127,35 @@ func (m Marks) applyIn(ctx context.Context, tx *sql.Tx, event *Event, effect Eff
 	if err != nil {
 		return Applied{}, err
 	}
-	text, err := resultToJSON(result)
+	text, err := resultToJSON(result, "result")
 	if err != nil {
 		return Applied{}, err
 	}
-	if text != nil {
-		keep := m.written("UPDATE " + table + " SET result = ?" + where)
-		if _, err := tx.ExecContext(ctx, keep, append([]any{string(text)}, key...)...); err != nil {
-			return Applied{}, err
-		}
+	keep := m.written("UPDATE " + table + " SET result = ?" + where)
+	kept, err := tx.ExecContext(ctx, keep, append([]any{sql.NullString{String: string(text), Valid: text != nil}}, key...)...)
+	if err != nil {
+		return Applied{}, err
+	}
+	if changed, err := kept.RowsAffected(); err != nil || changed == 0 {
+		return Applied{}, joined(errMarkIsGone, err)
 	}
 	return Applied{IsNew: true, Result: text}, nil
+}
+
+// markOf is the statement that marks event, and its parameters, which begin with the key of the row.
+func markOf(event *Event) (string, []any) {
+	if event.Sequence != 0 {
+		return markSequence, []any{event.Source, event.Origin, event.Session, event.Sequence}
+	}
+	return markID, []any{event.Source, event.ID, time.Now().UnixMilli()}
+}
+
+// joined is err alone where there is no cause.
+func joined(err, cause error) error {
+	if cause == nil {
+		return err
+	}
+	return fmt.Errorf("%v: %w", err, cause)
 }
 
 // ForgetIDs deletes the marks of messages outside sessions that are older than olderThan, such as 30 days, and returns how

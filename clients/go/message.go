@@ -13,8 +13,10 @@ type Message struct {
 	Type string
 	// Data is what encoding/json makes of it, and nil is null. A json.RawMessage is carried with each digit.
 	Data any
-	// Session is the order that the message belongs to. Empty: the message has no order.
+	// Session is the order that the message belongs to. Empty: the session "default", as by each way to enqueue.
 	Session string
+	// Unordered: the message belongs to no session. Others need not wait for it, and it needs not wait for others.
+	Unordered bool
 	// IdempotencyKey: empty: one is made, so that what is tried again is stored once. A caller that calls again, as after
 	// a crash, must bring its own.
 	IdempotencyKey string
@@ -33,8 +35,8 @@ type Message struct {
 // wireMessage is as docs/serve.md has it.
 type wireMessage struct {
 	Peer string `json:"peer"`
-	// Without the name of a session, the daemon takes one: the session "default".
-	Session        string          `json:"session"`
+	// nil: the daemon takes the session "default"; an empty name: outside any.
+	Session        *string         `json:"session,omitempty"`
 	Type           string          `json:"type"`
 	Data           json.RawMessage `json:"data"`
 	IdempotencyKey string          `json:"idempotency_key,omitempty"`
@@ -47,10 +49,18 @@ type wireMessage struct {
 	MessageID      string          `json:"message_id,omitempty"`
 }
 
-func (m Message) toJSON() (json.RawMessage, error) {
-	data, err := toJSON(m.Data, "data", dataDepthMost)
+// toJSON puts prefix before the paths of its errors.
+func (m Message) toJSON(prefix string) (json.RawMessage, error) {
+	data, err := toJSON(m.Data, prefix+"data", dataDepthMost)
 	if err != nil {
 		return nil, err
+	}
+	if m.Unordered && m.Session != "" {
+		return nil, &ValueError{prefix + "Session", "is given, and Unordered, which is for messages without one: leave one out"}
+	}
+	var session *string
+	if m.Unordered || m.Session != "" {
+		session = &m.Session
 	}
 	if m.IdempotencyKey == "" && m.MessageID == "" {
 		var key [16]byte
@@ -60,9 +70,9 @@ func (m Message) toJSON() (json.RawMessage, error) {
 		m.IdempotencyKey = hex.EncodeToString(key[:])
 	}
 	return toJSON(wireMessage{
-		m.Peer, m.Session, m.Type, data, m.IdempotencyKey, milliseconds(m.NotBefore), milliseconds(m.ExpiresAt), m.Priority,
+		m.Peer, session, m.Type, data, m.IdempotencyKey, milliseconds(m.NotBefore), milliseconds(m.ExpiresAt), m.Priority,
 		m.SupersedeKey, m.CorrelationID, m.TraceParent, m.MessageID,
-	}, "message", dataDepthMost+1)
+	}, prefix+"message", dataDepthMost+1)
 }
 
 func milliseconds(instant time.Time) *int64 {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"sync"
+	"strings"
 	"time"
 )
 
 // How long a settlement may take when the program is being stopped.
 const stopMost = 10 * time.Second
+
+const warnedTypesMost = 1000
 
 // Handler works on a frame. A nil error acknowledges the frame with the result, which the sender gets; an error is the
 // reason of a retry. A handler may also settle the frame itself, as by Frame.Reject; then what it returns settles nothing.
@@ -44,12 +45,18 @@ func (c *Client) Run(ctx context.Context, options ReceiveOptions, handler Handle
 // RunByType is as Run, with a handler for each type. The one of "*" gets the frames of all other types; without it these
 // are retried with a reason, and a warning names each such type once.
 func (c *Client) RunByType(ctx context.Context, options ReceiveOptions, handlers map[string]Handler) error {
+	if len(handlers) == 0 {
+		return errors.New("there are no handlers: give one for each type, or for \"*\"")
+	}
 	for name, handler := range handlers {
 		if handler == nil {
 			return fmt.Errorf("the handler of type %q is nil", name)
 		}
+		if name != "*" && strings.HasSuffix(name, "*") {
+			return fmt.Errorf("there is a handler of %q, but types are exact: use \"*\" for all others, and frame.Type", name)
+		}
 	}
-	var warned sync.Map
+	warned := map[string]bool{} // Of this goroutine.
 	return c.Run(ctx, options, func(ctx context.Context, frame *Frame) (any, error) {
 		handler := handlers[frame.Type]
 		if handler == nil {
@@ -58,10 +65,11 @@ func (c *Client) RunByType(ctx context.Context, options ReceiveOptions, handlers
 		if handler != nil {
 			return handler(ctx, frame)
 		}
-		reason := "no handler for type " + strconv.Quote(frame.Type)
-		if _, isWarned := warned.LoadOrStore(frame.Type, true); !isWarned {
-			c.log.Printf("ackbox: %s: its frames are retried, and become dead letters; add one, or one for \"*\", or choose "+
-				"the Types of the stream", reason)
+		reason := `no handler for type "` + frame.Type + `"`
+		// Types are of the senders' choice: no more of them are remembered.
+		if !warned[frame.Type] && len(warned) < warnedTypesMost {
+			warned[frame.Type] = true
+			c.log.Printf("ackbox: %s: its frames are retried until their sender gives them up; add one, or one for \"*\"", reason)
 		}
 		_, err := frame.Retry(ctx, reason, 0)
 		return nil, err

@@ -122,8 +122,10 @@ func TestATypeWithoutAHandlerIsRetriedWithAReasonAndWarnedOfOnce(t *testing.T) {
 		expect(t, request.body, `{"settlements":[{"receipt":"r1","outcome":"retry","reason":"no handler for type \"t\""}]}`)
 	}
 	expect(t, strings.Count(text.String(), `no handler for type "t"`), 1)
-	if err := client.RunByType(ctx, ReceiveOptions{}, map[string]Handler{"t": nil}); err == nil {
-		t.Fatal("a nil handler was taken")
+	for _, handlers := range []map[string]Handler{nil, {"t": nil}, {"order.*": stopping(cancel)}} {
+		if err := client.RunByType(ctx, ReceiveOptions{}, handlers); err == nil {
+			t.Fatal("these handlers were taken:", handlers)
+		}
 	}
 }
 

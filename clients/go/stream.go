@@ -174,7 +174,6 @@ func (s *Stream) readLease() (isAlive bool, err error) {
 		}
 		return false, problemError(response.StatusCode, body, response.Header.Get("Retry-After"))
 	}
-	s.client.isKnown.Store(true)
 	lines := bufio.NewReader(response.Body)
 	for {
 		line, err := lines.ReadBytes('\n')

@@ -120,7 +120,7 @@ func TestManyFramesAreAcknowledgedInOneRequestAndEachIsAnswered(t *testing.T) {
 	if _, err := client.AckMany(ctx, frames, []any{nil}); err == nil || !strings.Contains(err.Error(), "3 frames and 1 results") {
 		t.Fatal(err)
 	}
-	if _, err := client.AckMany(ctx, frames, []any{1, nil, "\xff"}); err == nil || !strings.HasPrefix(err.Error(), "results[2]: result") {
+	if _, err := client.AckMany(ctx, frames, []any{1, nil, "\xff"}); err == nil || !strings.HasPrefix(err.Error(), "results[2] is a text") {
 		t.Fatal(err)
 	}
 	expect(t, len(server.requests()), 1)

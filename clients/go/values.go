@@ -140,13 +140,13 @@ func depthOf(text []byte) int {
 }
 
 // resultToJSON is as toJSON, of what a sender can get as a result; nil: none.
-func resultToJSON(result any) (json.RawMessage, error) {
+func resultToJSON(result any, path string) (json.RawMessage, error) {
 	if raw, isRaw := result.(json.RawMessage); result == nil || isRaw && len(raw) == 0 {
 		return nil, nil
 	}
-	text, err := toJSON(result, "result", resultDepthMost)
+	text, err := toJSON(result, path, resultDepthMost)
 	if err == nil && len(text) > resultBytesMost {
-		return nil, &ValueError{"result", "is larger than 64 KiB: put it where the sender can fetch it"}
+		return nil, &ValueError{path, "is larger than 64 KiB: put it where the sender can fetch it"}
 	}
 	return text, err
 }

@@ -96,7 +96,7 @@ func TestTheSharedValuesAreCarriedExactlyOrRefused(t *testing.T) {
 			verdict = own
 		}
 		data, dataErr := toJSON(json.RawMessage(raw), "data", dataDepthMost)
-		result, resultErr := resultToJSON(json.RawMessage(raw))
+		result, resultErr := resultToJSON(json.RawMessage(raw), "result")
 		// The daemon refuses what is too large.
 		isRefused := dataErr != nil || len(data) > 256*1024
 		if isRefused != (verdict == "refused") || (resultErr != nil) != (verdict != "carried") {

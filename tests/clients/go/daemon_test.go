@@ -114,7 +114,8 @@ func TestDaemonEachWayToSettleDoesWhatItSays(t *testing.T) {
 
 func TestDaemonManyFramesAreAcknowledgedAtOnceAndASecondTimeNoneIs(t *testing.T) {
 	alice, bob := clients(t)
-	sent, err := alice.EnqueueMany(ctx, []ackbox.Message{{Peer: "bob", Type: "many"}, {Peer: "bob", Type: "many"}, {Peer: "nobody", Type: "many"}})
+	sent, err := alice.EnqueueMany(ctx, []ackbox.Message{
+		{Peer: "bob", Type: "many", Unordered: true}, {Peer: "bob", Type: "many", Unordered: true}, {Peer: "nobody", Type: "many"}})
 	check(t, err)
 	if !sent[0].IsAccepted() || sent[2].Status != "unknownPeer" {
 		t.Fatal(sent)
@@ -132,7 +133,7 @@ func TestDaemonManyFramesAreAcknowledgedAtOnceAndASecondTimeNoneIs(t *testing.T)
 
 func TestDaemonAStreamThatIsClosedGivesItsFrameBack(t *testing.T) {
 	alice, bob := clients(t)
-	enqueue(t, alice, ackbox.Message{Peer: "bob", Type: "left"})
+	enqueue(t, alice, ackbox.Message{Peer: "bob", Type: "left", Unordered: true})
 	stream := receive(t, bob, "left")
 	first := next(t, stream)
 	stream.Close()
@@ -156,7 +157,7 @@ func TestDaemonTheSenderGetsWhatTheHandlerReturns(t *testing.T) {
 	var result string
 	// A result that comes before the wait begins is missed.
 	for try := 0; result == "" && try < 50; try++ {
-		sent := enqueue(t, alice, ackbox.Message{Peer: "bob", Type: "answer", Data: map[string]string{"a": "<ä>"}})
+		sent := enqueue(t, alice, ackbox.Message{Peer: "bob", Type: "answer", Unordered: true, Data: map[string]string{"a": "<ä>"}})
 		result = string(expectState(t, alice, sent.ID, "acked").Result)
 	}
 	stop()
@@ -171,7 +172,7 @@ func TestDaemonRefusalsHaveTheTextOfTheDaemon(t *testing.T) {
 	if !errors.Is(err, ackbox.ErrInvalid) || !strings.Contains(err.Error(), "no peer has this name") {
 		t.Fatal(err)
 	}
-	message := ackbox.Message{Peer: "bob", Type: "unwanted", Data: 1, IdempotencyKey: "k", NotBefore: time.Now().Add(time.Hour)}
+	message := ackbox.Message{Peer: "bob", Type: "unwanted", Unordered: true, Data: 1, IdempotencyKey: "k", NotBefore: time.Now().Add(time.Hour)}
 	first := enqueue(t, alice, message)
 	if again := enqueue(t, alice, message); again.Status != "duplicate" || again.ID != first.ID {
 		t.Fatal(again)
@@ -189,9 +190,20 @@ func TestDaemonRefusalsHaveTheTextOfTheDaemon(t *testing.T) {
 	}
 }
 
+func TestDaemonAMessageWithoutASessionGoesToTheSessionDefault(t *testing.T) {
+	alice, bob := clients(t)
+	sent := enqueue(t, alice, ackbox.Message{Peer: "bob", Type: "default"})
+	frame := next(t, receive(t, bob, "default"))
+	if frame.Session != "default" || frame.Sequence != sent.Sequence || sent.Sequence == 0 {
+		t.Fatal(frame.Event, sent)
+	}
+	_, err := frame.Ack(ctx, nil)
+	check(t, err)
+}
+
 func TestDaemonAnExpiryThatHasPassedIsStored(t *testing.T) {
 	alice, _ := clients(t)
-	sent := enqueue(t, alice, ackbox.Message{Peer: "bob", Type: "late", ExpiresAt: time.Now()})
+	sent := enqueue(t, alice, ackbox.Message{Peer: "bob", Type: "late", Unordered: true, ExpiresAt: time.Now()})
 	if shown := expectState(t, alice, sent.ID, "failed"); shown.Reason != "expired" {
 		t.Fatalf("%s", shown.Raw)
 	}

@@ -157,6 +157,25 @@ func TestAnEffectThatEndsTheTransactionItselfIsReportedAndDoesNotHappenTwice(t *
 	s.expectEffects(2)
 }
 
+func TestAnEffectBehindAStatementThatRollsBackIsReportedAndDoesNotHappenTwice(t *testing.T) {
+	s := newStore(t)
+	for _, event := range []*ackbox.Event{sessionEvent(1, "o1"), loneEvent("a")} {
+		_, err := s.Apply(context.Background(), event, func(tx *sql.Tx) (any, error) {
+			for _, statement := range []string{"ROLLBACK", "INSERT INTO effects DEFAULT VALUES"} {
+				if _, err := tx.Exec(statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return "result", nil
+		})
+		if err == nil || !strings.Contains(err.Error(), "leave Commit and Rollback to Apply") {
+			t.Fatal(err)
+		}
+		s.expect(event, nil, false, "")
+	}
+	s.expectEffects(2)
+}
+
 func TestMarksOfIDsAreForgottenByTheirAge(t *testing.T) {
 	s := newStore(t)
 	s.expect(loneEvent("a"), nil, true, "")

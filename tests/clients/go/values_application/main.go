@@ -45,7 +45,8 @@ func main() {
 		index := int(value[0].(float64))
 		data, err := hex.DecodeString(value[1].(string))
 		check(err)
-		message := ackbox.Message{Peer: "bob", Type: "go", Data: json.RawMessage(data), MessageID: fmt.Sprintf("go-%d", index)}
+		message := ackbox.Message{
+			Peer: "bob", Type: "go", Unordered: true, Data: json.RawMessage(data), MessageID: fmt.Sprintf("go-%d", index)}
 		if _, err := alice.Enqueue(ctx, message); note(index, "data", err) {
 			sent[message.MessageID] = index
 		}
