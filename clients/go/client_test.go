@@ -210,6 +210,22 @@ func TestWhatDoesNotPassInTimeIsReturned(t *testing.T) {
 	}
 }
 
+func TestPausesDoubleAndAreDrawn(t *testing.T) {
+	for failures, longest := range []time.Duration{50, 100, 200, 400, 800, 1600, 3200, 5000, 5000} {
+		longest *= time.Millisecond
+		drawn := map[time.Duration]bool{}
+		for range [32]int{} {
+			pause := pauseAfter(failures)
+			if drawn[pause] = true; pause < longest/2 || pause > longest {
+				t.Fatal(failures, pause)
+			}
+		}
+		if len(drawn) < 16 {
+			t.Fatal(drawn)
+		}
+	}
+}
+
 func TestAContextEndsWhatIsTriedAgain(t *testing.T) {
 	_, client := serve(t, Options{RetryFor: time.Hour})
 	limited, cancel := context.WithTimeout(ctx, 20*time.Millisecond)

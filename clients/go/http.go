@@ -3,12 +3,14 @@ package ackbox
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -173,7 +175,12 @@ func pauseAfter(failures int) time.Duration {
 	if failures < 7 {
 		longest = pauseFirst << failures
 	}
-	return longest/2 + time.Duration(rand.Int63n(int64(longest/2)))
+	// Not math/rand, which draws the same in each process before Go 1.20.
+	var drawn [2]byte
+	if _, err := rand.Read(drawn[:]); err != nil {
+		return longest
+	}
+	return longest/2 + longest/2*time.Duration(binary.BigEndian.Uint16(drawn[:]))/math.MaxUint16
 }
 
 // nextPause is the longer of the backoff and what the daemon asks for.
