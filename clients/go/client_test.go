@@ -142,7 +142,7 @@ func TestAnEnqueueIsTriedAgainWithTheSameKeyAfterALostAnswer(t *testing.T) {
 	expect(t, sent, map[string]any{"peer": "bob", "type": "t", "session": "s", "data": map[string]any{"ä": "<"}})
 }
 
-func TestAMessageHasNoOrderUnlessASessionIsGivenAndAKeyOfItsOwn(t *testing.T) {
+func TestAMessageGoesToTheDefaultSessionUnlessAnotherIsGivenAndHasAKeyOfItsOwn(t *testing.T) {
 	server, client := serve(t, Options{}, stored, stored, stored, stored)
 	lowest := 0
 	later := time.Date(2026, 1, 31, 23, 59, 59, 999_999_999, time.FixedZone("", -5*3600))
