@@ -166,7 +166,9 @@ func (c *Client) askJSON(ctx context.Context, method, target string, body []byte
 }
 
 // ask repeats a request that may be repeated while that may help. target is made for each try.
-func (c *Client) ask(ctx context.Context, method string, target func() string, body []byte, timeout time.Duration) ([]byte, error) {
+func (c *Client) ask(
+	ctx context.Context, method string, target func() string, body []byte, timeout time.Duration,
+) ([]byte, error) {
 	ctx, cancel := c.bound(ctx)
 	defer cancel()
 	end := time.Now().Add(c.retryFor)

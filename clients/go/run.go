@@ -21,9 +21,10 @@ type Handler func(ctx context.Context, frame *Frame) (result any, err error)
 // the frames.
 //
 // When ctx ends, which the handler sees, the stream stays open until the handler returns, and its frame is settled: by an
-// acknowledgement, or, after an error, by a release, which charges nothing. Other frames are given out again. Errors of
-// the handler are in the log here and at the daemon. The error of Run is a *ProblemError where the daemon refuses the stream, or ErrClosed. A panic
-// of the handler is the reason of a retry, and goes on.
+// acknowledgement, or, after an error, by a release, which charges nothing. Other frames are given out again.
+//
+// Errors of the handler are in the log here and at the daemon. A panic of it is the reason of a retry, and goes on. The
+// error of Run is a *ProblemError where the daemon refuses the stream, or ErrClosed.
 func (c *Client) Run(ctx context.Context, options ReceiveOptions, handler Handler) error {
 	// Not of ctx: the open stream holds the frame that is worked on.
 	stream := c.Receive(context.Background(), options)
