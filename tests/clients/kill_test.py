@@ -1,10 +1,10 @@
-"""Goal: what is promised holds for applications in Python, TypeScript and C++ whose processes, and whose daemons, SIGKILL
-ends or SIGSTOP holds at any instant: each message that was enqueued takes effect once, in its session's order.
+"""Goal: what is promised holds for applications in Python, TypeScript, Go and C++ whose processes, and whose daemons,
+SIGKILL ends or SIGSTOP holds at any instant: each message that was enqueued takes effect once, in its session's order.
 
-Method: two real `ackbox serve` send to each other. A Python application takes alice's messages at bob from a stream, a
-TypeScript one bob's at alice, and to a C++ one bob posts others of alice's; each writes a row and the mark in one
-transaction. Threads enqueue through the Python client on both sides, while a seeded loop kills one of the five processes
-after the other and starts it again, or stops it: for less than half a second, for longer than a request may take, or,
+Method: two real `ackbox serve` send to each other. A Python application takes alice's messages at bob from a stream, as
+does one in Go where Go is installed, a TypeScript one bob's at alice, and to a C++ one bob posts others of alice's; each
+writes a row and the mark in one transaction. Threads enqueue through the Python client on both sides, while a seeded loop
+kills one of the six processes after the other and starts it again, or stops it: for less than half a second, for longer than a request may take, or,
 one in twenty, for longer than the Python client waits for a sign of life. Two stand still at a time, others are killed
 meanwhile. In the end the tables of effects are compared with what was enqueued, no outbox and no inbox may have anything
 left, and one more message to each application must still be acknowledged.
@@ -32,12 +32,13 @@ import tempfile
 import threading
 import time
 
+import go_programs
 import stage
 
 # What a request between the daemons may take, and a post to an application.
 REQUEST_SECONDS = 1
 SHORT, MIDDLE, LONG = (0.02, 0.5), (REQUEST_SECONDS + 0.2, REQUEST_SECONDS + 2), (31, 35)
-NAMES = ["python", "typescript", "cpp"]
+NAMES = ["python", "typescript", "cpp", "go"]
 # So many stand still at a time.
 STOPPED_MOST = 2
 # So many messages may wait for an application: what is measured is the way back from a kill, not the way through a heap.
@@ -212,11 +213,17 @@ def start_applications(options, folder, pair, port, stack):
     environment = {**os.environ, "PYTHONPATH": os.path.join(options.source, "clients", "python")}
     script = os.path.join(tests, "kill_application.py")
     applications = [
-        Application("python", folder, [sys.executable, script, pair.bob.url, None] + careless, environment),
+        Application("python", folder, [sys.executable, script, pair.bob.url, None, "for.python"] + careless,
+                    environment),
         Application("typescript", folder,
                     ["node", os.path.join(folder, "kill_application.mjs"), pair.alice.url, None] + careless),
         Application("cpp", folder, [options.application, str(port), None] + careless),
     ]
+    program = go_programs.build("kill_application", options.source, folder)
+    if program is None:
+        print(go_programs.LEFT_OUT)
+    else:
+        applications.append(Application("go", folder, [program, pair.bob.url, None] + careless))
     for application in applications:
         application.start()
         stack.callback(application.close)
@@ -259,13 +266,14 @@ def run(options, folder, stack):
     import ackbox
 
     port = stage.free_port()
-    inbox = {"pull": ["for.python"], "deliver": [{
+    inbox = {"pull": ["for.python", "for.go"], "deliver": [{
         "types": "for.cpp", "url": "http://127.0.0.1:%d/" % port, "timeout": "%ds" % REQUEST_SECONDS}]}
     pair = stack.enter_context(stage.Pair(options.program, folder, inbox={"bob": inbox},
                                           outbox={"request_timeout": "%ds" % REQUEST_SECONDS}))
     applications = start_applications(options, folder, pair, port, stack)
     clients = [ackbox.Client(daemon.url, retry_for=stage.PATIENCE_SECONDS) for daemon in pair.daemons]
-    feeders = [Feeder(*way) for way in zip([clients[0], clients[1], clients[0]], ["bob", "alice", "bob"], applications)]
+    feeders = [Feeder(clients[1], "alice", application) if application.name == "typescript" else
+               Feeder(clients[0], "bob", application) for application in applications]
     for feeder in feeders:
         feeder.start()
     victims = {victim.name: victim for victim in (applications if options.careless else applications + pair.daemons)}
@@ -309,9 +317,11 @@ def main():
             problems = run(options, folder, stack)
         for problem in problems:
             print("FAILED: " + problem)
-        for name in NAMES + ["alice", "bob"] if problems else []:
-            with open(os.path.join(folder, name + ".log"), errors="replace") as log:
-                print("---- the end of %s.log\n%s" % (name, log.read()[-3000:]))
+        logs = [os.path.join(folder, name + ".log") for name in NAMES + ["alice", "bob"]]
+        for path in filter(os.path.exists, logs if problems else []):
+            name = os.path.basename(path)
+            with open(path, errors="replace") as log:
+                print("---- the end of %s\n%s" % (name, log.read()[-3000:]))
     return 1 if problems else 0
 
 

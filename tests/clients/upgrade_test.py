@@ -31,8 +31,9 @@ def start_applications(options, folder, pair, stack):
     script = os.path.join(options.source, "tests", "clients", "kill_application.py")
     environment = {**os.environ, "PYTHONPATH": os.path.join(options.source, "clients", "python")}
     careless = ["careless"] if options.careless else []
-    applications = [kill_test.Application(name, folder, [sys.executable, script, daemon.url, None] + careless, environment)
-                    for name, daemon in (("to-bob", pair.bob), ("to-alice", pair.alice))]
+    applications = [
+        kill_test.Application(name, folder, [sys.executable, script, daemon.url, None, "for.*"] + careless, environment)
+        for name, daemon in (("to-bob", pair.bob), ("to-alice", pair.alice))]
     for application in applications:
         application.start()
         stack.callback(application.close)

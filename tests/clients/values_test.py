@@ -21,6 +21,7 @@ import threading
 import time
 import unittest
 
+import go_programs
 import stage
 
 PROGRAM, SOURCE = sys.argv[1:3]
@@ -28,7 +29,7 @@ sys.path.insert(0, os.path.join(SOURCE, "clients", "python"))
 import ackbox  # noqa: E402
 from ackbox.values import from_json  # noqa: E402
 
-DOORS = ["http", "tool", "cpp", "settle", "answer", "python", "typescript"]
+DOORS = ["http", "tool", "cpp", "settle", "answer", "python", "typescript", "go"]
 RESULTS_SECONDS = 20
 FRAMES_SECONDS = 40
 
@@ -98,7 +99,7 @@ class ValuesTest(unittest.TestCase):
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         cls.addClassCleanup(server.server_close)
         cls.addClassCleanup(server.shutdown)
-        inbox = {"pull": ["http", "tool", "python", "typescript"],
+        inbox = {"pull": ["http", "tool", "python", "typescript", "go"],
                  "deliver": [{"types": "push", "url": "http://127.0.0.1:%d/" % server.server_address[1]}]}
         cls.pair = stage.Pair(PROGRAM, cls.folder.name, inbox={"bob": inbox}).__enter__()
         cls.addClassCleanup(cls.pair.__exit__)
@@ -276,6 +277,16 @@ class ValuesTest(unittest.TestCase):
         done = subprocess.run(["node", program, self.pair.alice.url, self.pair.bob.url], input=json.dumps(values).encode(),
                               stdout=subprocess.PIPE, timeout=60, check=True)
         self.assert_client("typescript", {int(index): what for index, what in json.loads(done.stdout).items()})
+
+    def test_the_go_client(self):
+        """It carries JSON as bytes, so that a program can have a value that is not JSON, too."""
+        program = go_programs.build("values_application", SOURCE, self.folder.name)
+        if program is None:
+            self.skipTest(go_programs.LEFT_OUT)
+        values = [[value.index, value.json.hex()] for value in VALUES]
+        done = subprocess.run([program, self.pair.alice.url, self.pair.bob.url], input=json.dumps(values).encode(),
+                              stdout=subprocess.PIPE, timeout=60, check=True)
+        self.assert_client("go", {int(index): what for index, what in json.loads(done.stdout).items()})
 
     def test_the_documentation_has_this_table(self):
         rows = ["| %s |" % " | ".join([value.name] + [value.verdicts[door] or "-" for door in DOORS])

@@ -44,6 +44,11 @@ def rules(setting):
             shell("ackbox init alice bob"),
             quoted("#include <ackbox/http_sender.hpp>", "examples/01_embed/main.cpp"),
         ],
+        "clients/go/README.md": [
+            elsewhere("go mod edit", "tests/clients/go_daemon_test.py"),
+            elsewhere("package main", "tests/clients/go_daemon_test.py"),
+            left_out("sql.Register(", "needs a driver that is compiled from C, which the tests do not install"),
+        ],
         "clients/python/README.md": [
             shell("python3 build_backend.py", before=acts.copy_of("clients/python"), prints=r"\.whl\n"),
             elsewhere("import sqlite3", "tests/clients/daemon_test.py"),
@@ -60,6 +65,7 @@ def rules(setting):
         "docs/clients.md": [
             quoted("def catch(db, event):", "examples/19_python_agent/main.py"),
             played("INSERT INTO ackbox_marks", acts.mark),
+            elsewhere("package main", "tests/clients/go_daemon_test.py"),
             elsewhere("id=$(openssl rand", "tests/integration/curl_test.cpp"),
         ],
         "docs/cpp.md": [

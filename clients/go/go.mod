@@ -1,0 +1,3 @@
+module ackbox
+
+go 1.19
