@@ -221,9 +221,9 @@ struct OutboxOptions {
   HealthThresholds health = {};
 
   /// Receives the records of the outbox's events, see `LogSink`, such as `logToStandardError()`. Empty (default): only
-  /// these go to standard error, once for each cause or peer: the file could not be opened or was replaced, this
-  /// process cannot go on (`HealthCheck::process`), or a peer cannot be reached, refuses this agent or is gone. A sink
-  /// that does nothing silences these, too.
+  /// these go to standard error, once for each cause or peer: the eleven kinds that docs/log.md names, such as
+  /// a file that could not be opened, a process that cannot go on, or a peer that cannot be reached. A sink that does
+  /// nothing silences these, too.
   LogSink log = {};
   /// Records below this level are left out. At `debug` each message makes several. Default `info`.
   LogLevel logLevel = LogLevel::info;

@@ -144,6 +144,8 @@ void killAtEach(const Origin& origin, const std::string& calls, const std::strin
     CHECK(isAnyKept(folder));
   }
   MESSAGE(calls << ": " << kills - 1 << " kills");
+  // The last run is the one that nothing killed.
+  CHECK(kills > 1);
 }
 
 }  // namespace

@@ -147,6 +147,7 @@ def each_line_of_the_tool(scene, block):
     outbox_of_the_tool(scene)
     names = {"PEER": "alice", "SOURCE": "urn:agent:alice", "new|keep": "new"}
     problems = []
+    exits = {"check": (1, 2), "resend": (1,)}  # nothing was acknowledged there
     for number, line in enumerate(block.text.splitlines()):
         command = line.partition("  #")[0]
         verb = command.split()[1]
@@ -162,7 +163,7 @@ def each_line_of_the_tool(scene, block):
         if verb == "restore":
             shutil.copy(scene.path("made.db"), scene.path(folder, "copy.db"))
         try:
-            scene.shell("cd %s\n%s" % (folder, command), exits=(1, 2) if verb == "check" else (0,))
+            scene.shell("cd %s\n%s" % (folder, command), exits=exits.get(verb, (0,)))
         except Wrong as wrong:
             problems.append("%s: %s" % (command, wrong))
     if problems:
