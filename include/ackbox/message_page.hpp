@@ -24,9 +24,12 @@ struct MessageFilter {
   std::optional<WallTime> since = {};
   /// Enqueued before this instant.
   std::optional<WallTime> before = {};
+  /// The newest first: pages go from the newest message to the oldest. For `OutboxReader::messages` only. Default: the
+  /// oldest first.
+  bool isNewestFirst = false;
 };
 
-/// A page of messages, in the order in which their enqueues were committed.
+/// A page of messages, in the order in which their enqueues were committed, or in the opposite order.
 struct MessagePage {
   std::vector<MessageInfo> messages = {};
   /// Pass as `after` for the next page; 0 on the last page. A page may hold fewer than `limit`, even none, and still be

@@ -38,6 +38,7 @@ struct Arguments {
   /// Instants, or durations before now.
   std::optional<std::string> since;
   std::optional<std::string> before;
+  bool newest = false;
   std::uint64_t limit = 100;
   std::int64_t after = 0;
   bool all = false;

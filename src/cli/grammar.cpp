@@ -201,12 +201,13 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   blocked.add_option("--limit", arguments.limit, "At most this many; 0: the most possible, 10000 (default 100)")
       ->type_name("COUNT")
       ->check(CLI::Range(0, 10'000));
-  CLI::App& list = grammar.command("list", "List messages, in the order of their enqueues");
+  CLI::App& list = grammar.command("list", "List messages, in the order of their enqueues, or the newest first");
   grammar.addState(list);
   grammar.addPeerAndSession(list, "Messages");
   grammar.addType(list, "Messages");
   grammar.addCause(list);
   grammar.addSpan(list);
+  list.add_flag("--newest", arguments.newest, "The newest messages first");
   grammar.addPage(list);
   grammar.addId(grammar.command("show", "Show a message with its data"));
   grammar.addId(grammar.command("explain", "Say why a message is not moving"));

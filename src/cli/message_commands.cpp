@@ -33,8 +33,8 @@ int list(Console& console, const Arguments& arguments) {
   const MessageFilter filter = messageFilterOf(console.world(), arguments);
   const DeadLetterFilter deadLetters = deadLetterFilterOf(arguments);
   const bool isByCause = deadLetters.reason || deadLetters.error;
-  if (isByCause && (filter.since || filter.before)) {
-    return console.fail(kUsage, "--since and --before do not go with --reason and --error");
+  if (isByCause && (filter.since || filter.before || filter.isNewestFirst)) {
+    return console.fail(kUsage, "--since, --before and --newest do not go with --reason and --error");
   }
   if (isByCause && filter.state.value_or(MessageState::failed) != MessageState::failed) {
     return console.fail(kUsage, "only dead letters have a reason: --reason and --error go with --state failed");

@@ -84,6 +84,7 @@ MessageFilter messageFilterOf(const World& world, const Arguments& arguments) {
     filter.state = records::messageStateOf(*arguments.state);
   }
   filter.since = instantOf(arguments.since, world.clock->wallNow());
+  filter.isNewestFirst = arguments.newest;
   filter.before = instantOf(arguments.before, world.clock->wallNow());
   return filter;
 }

@@ -94,6 +94,7 @@ std::uint64_t repeatAll(manager::Core& core, MessageFilter filter) {
     throw OptionError("filter.state", "must be acknowledged, or not be set: only such messages are sent again");
   }
   filter.state = MessageState::acked;
+  filter.isNewestFirst = false;
   const delivery::MessageKey until = manager::commitBlocking(
       core.writer(), false, [](store::Store& store) { return store.deadLetters().highestKey(); });
   std::uint64_t changed = 0;

@@ -133,6 +133,7 @@ void listMessages(Service& service, Request&& request, Respond&& respond) {
   filter.type = request.query.text("type");
   filter.since = request.query.instant("since");
   filter.before = request.query.instant("before");
+  filter.isNewestFirst = request.query.flag("newest");
   const PageWish wish = takePage(request.query);
   request.query.finish();
   service.workers().answer(

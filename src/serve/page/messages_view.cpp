@@ -7,6 +7,13 @@
 namespace ackbox::serve::page {
 namespace {
 
+struct Span {
+  std::string_view value;
+  std::string_view name;
+};
+constexpr auto kSpans =
+    std::to_array<Span>({{"", "any time"}, {"1h", "the last hour"}, {"24h", "the last day"}, {"7d", "the last week"}});
+
 std::string addressOf(const MessageList& list) {
   std::string address = "messages?";
   const auto add = [&](const char* name, const std::string& value) {
@@ -17,6 +24,9 @@ std::string addressOf(const MessageList& list) {
   add("state", list.state);
   add("peer", list.peer);
   add("session", list.session);
+  add("type", list.type);
+  add("within", list.within);
+  add("order", list.isOldestFirst ? "oldest" : "");
   return address + "after=";
 }
 
@@ -41,15 +51,41 @@ Html filters(const View& view, const MessageList& list) {
     html.add(option(peer, peer, list.peer));
   }
   html.raw("</select></label>\n<label>Session <input name=\"session\" value=\"").text(list.session);
-  return html.raw(
-      "\" placeholder=\"any\" autocomplete=\"off\"></label>\n<button type=\"submit\">Show</button></form>\n");
+  html.raw("\" placeholder=\"any\" autocomplete=\"off\"></label>\n<label>Type <input name=\"type\" value=\"");
+  html.text(list.type).raw("\" placeholder=\"any\" autocomplete=\"off\"></label>\n<label>Enqueued ");
+  html.raw("<select name=\"within\">");
+  for (const Span& span : kSpans) {
+    html.add(option(span.value, span.name, list.within));
+  }
+  html.raw("</select></label>\n<label>Order <select name=\"order\">");
+  const std::string order = list.isOldestFirst ? "oldest" : "";
+  html.add(option("", "newest first", order)).add(option("oldest", "oldest first", order));
+  return html.raw("</select></label>\n<button type=\"submit\">Show</button></form>\n");
 }
 
 bool isFiltered(const MessageList& list) {
-  return !list.state.empty() || !list.peer.empty() || !list.session.empty();
+  return !list.state.empty() || !list.peer.empty() || !list.session.empty() || !list.type.empty() ||
+         !list.within.empty();
 }
 
 }  // namespace
+
+Html messageTable(const View& view, std::string_view caption, const std::vector<MessageInfo>& messages) {
+  CardTable table(caption, {"Message", "State", "Peer and session", "Enqueued", "#Retries", "Why"}, true);
+  for (const MessageInfo& message : messages) {
+    Html session;
+    if (message.sequence != 0) {
+      session.add(breakable(message.session)).raw(" · ").number(message.sequence);
+    }
+    table.cell(messageLink(view, message.messageId).add(beneath(breakable(message.type))))
+        .cell(badge(records::nameOf(message.state)))
+        .cell(breakable(message.peer).add(beneath(session)))
+        .cell(ago(view.now, message.enqueuedAt))
+        .number(message.retryCount)
+        .cell(errorText(records::joined(message.reason, message.lastError)));
+  }
+  return table.html();
+}
 
 Html messagesView(const View& view, const MessageList& list) {
   Html html;
@@ -58,26 +94,13 @@ Html messagesView(const View& view, const MessageList& list) {
     html.add(list.page.next != 0
                  ? emptyNote("None of these messages matches.", "A page reads 10,000 messages: go on to the next.")
              : !list.isFirst    ? emptyNote("No further message fits.", "The list ends here.")
-             : isFiltered(list) ? emptyNote("No message fits.", "Choose another state, peer or session.")
+             : isFiltered(list) ? emptyNote("No message fits.", "Choose another state, peer, session, type or time.")
                                 : emptyNote("The outbox is empty.",
                                             "Messages that were acknowledged are kept for "
                                             "<code>acked_retention</code>."));
   } else {
-    CardTable table("Messages, oldest first", {"Message", "State", "Peer and session", "Enqueued", "#Retries", "Why"},
-                    true);
-    for (const MessageInfo& message : list.page.messages) {
-      Html session;
-      if (message.sequence != 0) {
-        session.add(breakable(message.session)).raw(" · ").number(message.sequence);
-      }
-      table.cell(messageLink(view, message.messageId).add(beneath(breakable(message.type))))
-          .cell(badge(records::nameOf(message.state)))
-          .cell(breakable(message.peer).add(beneath(session)))
-          .cell(ago(view.now, message.enqueuedAt))
-          .number(message.retryCount)
-          .cell(errorText(records::joined(message.reason, message.lastError)));
-    }
-    html.add(table.html());
+    html.add(messageTable(view, list.isOldestFirst ? "Messages, oldest first" : "Messages, newest first",
+                          list.page.messages));
     if (list.isShort) {
       html.raw("<p>A page reads 10,000 messages. More that match may be on the next one.</p>\n");
     }

@@ -70,6 +70,9 @@ std::string document(const View& view, std::string_view title, std::string_view 
       .add(breakable(view.agent))
       .raw("</span>")
       .add(navigation(view, current));
+  html.raw("<form class=\"search\" method=\"get\" action=\"").text(view.root).raw("search\" role=\"search\">");
+  html.raw(
+      "<input type=\"search\" name=\"q\" aria-label=\"Search\" placeholder=\"Search\" autocomplete=\"off\"></form>");
   html.raw("<span class=\"live\" id=\"live\"></span>");
   if (view.hasLogin) {
     html.raw("<form class=\"logout\" method=\"post\" action=\"").text(view.root).raw("logout\">");

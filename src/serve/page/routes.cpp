@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/duration.hpp"
 #include "records/peer.hpp"
 #include "serve/api/page.hpp"
 #include "serve/api/service.hpp"
@@ -73,6 +74,14 @@ std::optional<std::string> chosen(Query& query, std::string_view name) {
   return value && value->empty() ? std::nullopt : value;
 }
 
+std::chrono::milliseconds spanOf(const std::string& within) {
+  const auto span = parseDuration(within);
+  if (!span) {
+    throw InvalidRequest("within must be a duration, such as 1h or 7d");
+  }
+  return *span;
+}
+
 Reception receptionOf(UnattendedFrames&& unattended, const FrameWaits& waits) {
   Reception reception{std::move(unattended), waits.silent, {}, waits.holders.size()};
   for (const FrameWaits::Entry& entry : waits.entries) {
@@ -123,10 +132,18 @@ void showMessages(Service& service, Request&& request, Respond&& respond) {
   }
   filter.peer = chosen(request.query, "peer");
   filter.session = chosen(request.query, "session");
+  filter.type = chosen(request.query, "type");
+  if (const std::optional<std::string> within = chosen(request.query, "within")) {
+    filter.since = systemClock()->wallNow() - spanOf(*within);
+    list.within = *within;
+  }
+  list.isOldestFirst = chosen(request.query, "order") == "oldest";
+  filter.isNewestFirst = !list.isOldestFirst;
   const std::int64_t after = takeAfter(request.query);
   request.query.finish();
   list.peer = filter.peer.value_or("");
   list.session = filter.session.value_or("");
+  list.type = filter.type.value_or("");
   list.isFirst = after == 0;
   show(service, asked(service, request, "Messages", "messages"), std::move(respond),
        [&service, filter = std::move(filter), list = std::move(list), after](const View& view) mutable {
@@ -145,6 +162,24 @@ void showMessage(Service& service, Request&& request, Respond&& respond) {
        [&service, id = std::move(request.path.front())](const View& view) -> std::optional<Html> {
          const std::optional<Explanation> found = service.reader().explain(id);
          return found ? std::optional(messageView(view, *found, service.reader().frame(id))) : std::nullopt;
+       });
+}
+
+void showSearch(Service& service, Request&& request, Respond&& respond) {
+  SearchResult result;
+  result.text = chosen(request.query, "q").value_or("");
+  request.query.finish();
+  show(service, asked(service, request, "Search", "search"), std::move(respond),
+       [&service, result = std::move(result)](const View& view) mutable {
+         if (!result.text.empty()) {
+           const OutboxReader& reader = service.reader();
+           result.message = reader.find(result.text);
+           result.frameSources = reader.inboxSources(result.text);
+           result.ofSession = reader.messages({.session = result.text, .isNewestFirst = true}, kSideRows);
+           result.ofType = reader.messages({.type = result.text, .isNewestFirst = true}, kSideRows);
+           result.byError = reader.deadLetters({.error = result.text}, kSideRows);
+         }
+         return std::optional(searchView(view, result));
        });
 }
 
@@ -307,6 +342,7 @@ constexpr std::array kRoutes = std::to_array<Operation>({
     viewOf<showDeadLetters>("/dead-letters"),
     viewOf<showMessages>("/messages"),
     viewOf<showMessage>("/messages/{id}"),
+    viewOf<showSearch>("/search"),
     viewOf<showSessions>("/sessions"),
     viewOf<showInbox>("/inbox"),
     viewOf<showDoctor>("/doctor"),

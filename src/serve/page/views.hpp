@@ -68,12 +68,35 @@ struct MessageList {
   std::string state = {};
   std::string peer = {};
   std::string session = {};
+  std::string type = {};
+  /// How long ago the enqueues were at most, such as `24h`.
+  std::string within = {};
+  bool isOldestFirst = false;
   bool isFirst = true;
   std::vector<std::string> peers = {};
   /// The page is not full, because a page reads a limited number of messages only.
   bool isShort = false;
 };
 [[nodiscard]] Html messagesView(const View& view, const MessageList& list);
+
+/// A table of messages; the caption is for screen readers alone, as the heading above it says the same.
+[[nodiscard]] Html messageTable(const View& view, std::string_view caption, const std::vector<MessageInfo>& messages);
+
+/// What the file has under a text that a person looks for.
+struct SearchResult {
+  /// Empty if nothing was looked for yet.
+  std::string text = {};
+  /// The message with this id.
+  std::optional<MessageInfo> message = {};
+  /// The senders of deferred frames with this id.
+  std::vector<std::string> frameSources = {};
+  /// The newest messages of this session, and of this type.
+  MessagePage ofSession = {};
+  MessagePage ofType = {};
+  /// Dead letters whose last error contains it.
+  DeadLetterPage byError = {};
+};
+[[nodiscard]] Html searchView(const View& view, const SearchResult& result);
 
 /// `frame` is empty if the message was removed while the view was made.
 [[nodiscard]] Html messageView(const View& view, const Explanation& explanation, const std::optional<Frame>& frame);

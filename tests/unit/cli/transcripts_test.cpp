@@ -120,6 +120,8 @@ TEST_CASE("acknowledged messages that were kept are counted, and sent once more 
   stage.play({"list", "@", "--state", "acked", "--since", "1h"});
   stage.play({"list", "@", "--since", "2023-11-14T22:13:20Z", "--before", "1m", "--json", "--limit", "1"});
   stage.play({"list", "@", "--since", "1h", "--error", "lamps"});
+  stage.play({"list", "@", "--newest", "--limit", "2"});
+  stage.play({"list", "@", "--newest", "--limit", "2", "--after", "4", "--json"});
   stage.play({"list", "@", "--since", "yesterday"});
   stage.play({"resend", "@", "--all", "--dry-run"});
   stage.deliverAndKeep();

@@ -237,6 +237,7 @@ TEST_CASE("Every operation of the document answers as it says") {
   driver.drive("POST", resend, resend, 422, R"({"since":"yesterday"})", kJson);
   driver.drive("POST", resend, resend, 422, R"({"reason":"x"})", kJson);
   driver.drive("GET", "/v1/messages", "/v1/messages?since=2h", 422);
+  driver.drive("GET", "/v1/messages", "/v1/messages?newest=true&limit=1", 200);
   CHECK(driver.drive("GET", "/v1/messages", "/v1/messages?before=2000-01-01T00:00:00Z", 200).at("messages").empty());
 
   // Holds.

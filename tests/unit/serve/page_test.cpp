@@ -104,9 +104,12 @@ TEST_CASE("A text of an attacker is a text in every field of every view") {
     checkHarmless(page::deadLettersView(view, {page::groupsOf({message}), 1, 1}), attack);
     page::MessageList list;
     list.page = {{message}, 7};
-    list.state = list.peer = list.session = attack;
+    list.state = list.peer = list.session = list.type = list.within = attack;
     list.peers = {attack};
     checkHarmless(page::messagesView(view, list), attack);
+    page::SearchResult result{attack, message, {attack}, {{message}, 1}, {{message}, 1}, {}};
+    result.byError.messages = {message};
+    checkHarmless(page::searchView(view, result), attack);
     Explanation explanation;
     explanation.message = message;
     explanation.sentence = attack;
@@ -307,8 +310,9 @@ TEST_CASE("Every view answers with a document, what is read of it from the page 
   const std::string message = R"({"peer":"bob","type":"bad","session":"s","id":"bad-1","data":{"a":"<b>"}})";
   REQUIRE(stage.asker().ask("POST", "/v1/messages", message, json).status == 201);
   REQUIRE(stage.asker().ask("GET", "/v1/messages/bad-1?wait=10s").status == 200);
-  for (const char* target : {"/", "/peers", "/dead-letters", "/messages", "/messages?state=failed&peer=bob&session=",
-                             "/messages/bad-1", "/sessions", "/inbox", "/doctor"}) {
+  for (const char* target :
+       {"/", "/peers", "/dead-letters", "/messages", "/messages?state=failed&peer=bob&session=", "/messages/bad-1",
+        "/messages?type=bad&within=24h&order=oldest", "/search", "/search?q=bad-1", "/sessions", "/inbox", "/doctor"}) {
     INFO(target);
     const HttpReply reply = stage.asker().ask("GET", target);
     CHECK(reply.status == 200);
@@ -324,6 +328,16 @@ TEST_CASE("Every view answers with a document, what is read of it from the page 
   CHECK(stage.asker().ask("GET", "/dead-letters").body.find("{&quot;reason&quot;:&quot;rejected&quot;") !=
         std::string::npos);
   CHECK(stage.asker().ask("GET", "/messages/none").status == 404);
+  CHECK(stage.asker().ask("GET", "/messages?within=long").status == 422);
+  const auto finds = [&](const std::string& text, const char* heading) {
+    const std::string body = stage.asker().ask("GET", "/search?q=" + text).body;
+    return body.find(heading) != std::string::npos && body.find("messages/bad-1\"") != std::string::npos;
+  };
+  CHECK(finds("bad-1", "The message with this id"));
+  CHECK(finds("s", "Messages of this session"));
+  CHECK(finds("bad", "Messages of this type"));
+  CHECK(finds("it%20is", "Dead letters with this in their error"));
+  CHECK(stage.asker().ask("GET", "/search?q=none").body.find("Nothing was found.") != std::string::npos);
   const HttpReply wrong = stage.asker().ask("GET", "/messages?stat=failed");
   CHECK(wrong.status == 422);
   CHECK(wrong.header("Content-Type") == "text/html; charset=utf-8");

@@ -91,6 +91,10 @@ TEST_CASE("export: a filter chooses the same rows in pages as without them, on b
     for (const std::size_t limit : {std::size_t{1}, std::size_t{2}, store::sqlite::kPageLooks}) {
       CAPTURE(limit);
       CHECK(idsOf([&](auto most, auto after) { return reader.messages(filter, most, after); }, limit) == chosen);
+      MessageFilter newest = filter;
+      newest.isNewestFirst = true;
+      CHECK(idsOf([&](auto most, auto after) { return reader.messages(newest, most, after); }, limit) ==
+            std::vector<std::size_t>(chosen.rbegin(), chosen.rend()));
       CHECK(idsOf([&](auto most, auto after) { return reader.storedMessages(filter, most, after); }, limit) == chosen);
       if (failed) {
         CHECK(idsOf([&](auto most, auto after) { return reader.deadLetters(deadFilter, most, after); }, limit) ==

@@ -24,8 +24,13 @@ std::string stored() {
       .append(kSessionDiffers);
 }
 
-// `rows` gives `o`. The order of the joins keeps the planner from walking sessions first.
-std::string messageSelect(const std::string& columns, std::string_view rows, std::string_view where = {}) {
+enum class Order : std::uint8_t { oldestFirst, newestFirst };
+
+// `rows` gives `o`. The order of the joins keeps the planner from walking sessions first. Parameter 1: the key behind
+// which the page begins.
+std::string messageSelect(const std::string& columns, std::string_view rows, std::string_view where = {},
+                          Order order = Order::oldestFirst) {
+  const bool isNewestFirst = order == Order::newestFirst;
   return std::string("SELECT ")
       .append(columns)
       .append(",(?3 IS NULL OR ")
@@ -35,12 +40,15 @@ std::string messageSelect(const std::string& columns, std::string_view rows, std
           "NULL OR o.created_at_ms>=?7) "
           "AND (?8 IS NULL OR o.created_at_ms<?8) FROM ")
       .append(rows)
-      .append(" CROSS JOIN #sessions AS s ON s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.id>?1")
+      .append(" CROSS JOIN #sessions AS s ON s.id=o.session_id CROSS JOIN #peers AS p ON p.id=s.peer_id WHERE o.id")
+      .append(isNewestFirst ? "<?1" : ">?1")
       .append(where)
-      .append(" ORDER BY o.id LIMIT ?2");
+      .append(isNewestFirst ? " ORDER BY o.id DESC LIMIT ?2" : " ORDER BY o.id LIMIT ?2");
 }
 
 constexpr std::string_view kAllRows = "#outbox AS o NOT INDEXED";
+constexpr std::string_view kFailedRows = "#outbox AS o INDEXED BY #outbox_failed";
+constexpr std::string_view kAndFailed = " AND o.state=4";
 
 StoredMessage columnsOf(const Query& query) {
   StoredMessage message;
@@ -133,10 +141,13 @@ MessagePages::MessagePages(sqlite3* connection, const OutboxOptions& options)
                          options.tablePrefix),
       storedDeadLetters_(connection, deadLetterSelect(stored()), options.tablePrefix),
       messages_(connection, messageSelect(infoColumns(), kAllRows), options.tablePrefix),
-      failedMessages_(connection,
-                      messageSelect(infoColumns(), "#outbox AS o INDEXED BY #outbox_failed", " AND o.state=4"),
-                      options.tablePrefix),
+      failedMessages_(connection, messageSelect(infoColumns(), kFailedRows, kAndFailed), options.tablePrefix),
       sendingMessages_(connection, messageSelect(infoColumns(), kClaimedRows), options.tablePrefix),
+      newestMessages_(connection, messageSelect(infoColumns(), kAllRows, {}, Order::newestFirst), options.tablePrefix),
+      newestFailedMessages_(connection, messageSelect(infoColumns(), kFailedRows, kAndFailed, Order::newestFirst),
+                            options.tablePrefix),
+      newestSendingMessages_(connection, messageSelect(infoColumns(), kClaimedRows, {}, Order::newestFirst),
+                             options.tablePrefix),
       storedMessages_(connection, messageSelect(stored(), kAllRows), options.tablePrefix),
       row_(connection, std::string("SELECT ").append(kRowColumns).append(" FROM #outbox WHERE id=?1"),
            options.tablePrefix) {}
@@ -179,12 +190,20 @@ StoredPage MessagePages::storedDeadLetters(const DeadLetterFilter& filter, std::
 
 MessagePage MessagePages::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) {
   requirePageLimit(limit);
-  const bool failed = filter.state == MessageState::failed;
-  const bool sending = filter.state == MessageState::sending;
-  Statement& listing = failed ? failedMessages_ : sending ? sendingMessages_ : messages_;
-  Query found(listing, after, kPageLooks, filter.state, filter.peer, filter.session, filter.type, filter.since,
-              filter.before);
+  const bool isFromEnd = filter.isNewestFirst && after == 0;
+  Query found(listingOf(filter), isFromEnd ? std::numeric_limits<std::int64_t>::max() : after, kPageLooks, filter.state,
+              filter.peer, filter.session, filter.type, filter.since, filter.before);
   return readPage<MessagePage>(found, limit, kListedChosenColumn, infoOf);
+}
+
+Statement& MessagePages::listingOf(const MessageFilter& filter) {
+  if (filter.state == MessageState::failed) {
+    return filter.isNewestFirst ? newestFailedMessages_ : failedMessages_;
+  }
+  if (filter.state == MessageState::sending) {
+    return filter.isNewestFirst ? newestSendingMessages_ : sendingMessages_;
+  }
+  return filter.isNewestFirst ? newestMessages_ : messages_;
 }
 
 StoredPage MessagePages::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) {

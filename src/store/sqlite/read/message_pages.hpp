@@ -39,6 +39,8 @@ private:
   /// Reads the row once more, with all fields that its checksum covers.
   [[nodiscard]] StoredMessage storedOf(const Query& query);
   [[nodiscard]] Query query(Statement& statement, const DeadLetterFilter& filter, std::int64_t after);
+  /// The statement that finds messages in this state and order without reading more rows than it must.
+  [[nodiscard]] Statement& listingOf(const MessageFilter& filter);
 
   const OutboxOptions options_;
   Statement deadLetters_;
@@ -47,6 +49,9 @@ private:
   Statement messages_;
   Statement failedMessages_;
   Statement sendingMessages_;
+  Statement newestMessages_;
+  Statement newestFailedMessages_;
+  Statement newestSendingMessages_;
   Statement storedMessages_;
   Statement row_;
 };

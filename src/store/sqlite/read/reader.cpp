@@ -200,7 +200,8 @@ StoredPage SqliteReader::storedDeadLetters(const DeadLetterFilter& filter, std::
 MessagePage SqliteReader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
   const MutexLock lock(impl_->mutex);
   const Snapshot snapshot(impl_->database.getHandle());
-  return impl_->messagePages.messages(filter, limit, std::max(after, impl_->stats.passedFor(filter)));
+  const std::int64_t from = filter.isNewestFirst ? after : std::max(after, impl_->stats.passedFor(filter));
+  return impl_->messagePages.messages(filter, limit, from);
 }
 
 StoredPage SqliteReader::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {

@@ -180,7 +180,7 @@ _ackbox() {
       peers) words='-h --help --json --prefix --busy-timeout' ;;
       sessions) words='-h --help --json --prefix --busy-timeout --peer --all --limit --after' ;;
       blocked) words='-h --help --json --prefix --busy-timeout --limit' ;;
-      list) words='-h --help --json --prefix --busy-timeout --state --peer --session --type --reason --error --since --before --limit --after' ;;
+      list) words='-h --help --json --prefix --busy-timeout --state --peer --session --type --reason --error --since --before --newest --limit --after' ;;
       show) words='-h --help --json --prefix --busy-timeout' ;;
       explain) words='-h --help --json --prefix --busy-timeout' ;;
       verify) words='-h --help --json --prefix --busy-timeout' ;;

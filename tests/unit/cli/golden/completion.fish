@@ -55,7 +55,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l json -d 'Print JS
 complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from blocked' -l limit -d 'At most this many; 0: the most possible, 10000 (default 100)' -x
-complete -c ackbox -n __fish_use_subcommand -a list -d 'List messages, in the order of their enqueues'
+complete -c ackbox -n __fish_use_subcommand -a list -d 'List messages, in the order of their enqueues, or the newest first'
 complete -c ackbox -n '__fish_seen_subcommand_from list' -F
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l json -d 'Print JSON, one object a line'
@@ -69,6 +69,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from list' -l reason -d 'Dead lett
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l error -d 'Dead letters whose last error contains this' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l since -d 'Messages enqueued at this time or later: 2h ago, or an instant' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l before -d 'Messages enqueued before this time' -x
+complete -c ackbox -n '__fish_seen_subcommand_from list' -l newest -d 'The newest messages first'
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l limit -d 'At most this many; 0: all (default 100)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from list' -l after -d 'Continue after this row' -x
 complete -c ackbox -n __fish_use_subcommand -a show -d 'Show a message with its data'

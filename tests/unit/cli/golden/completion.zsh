@@ -10,7 +10,7 @@ _ackbox() {
     'peers:List the peers\: whether each is up, down, held, disabled or paused, since when, and why'
     'sessions:List sessions with work, and where each stands'
     'blocked:List sessions that a dead letter stopped, and what waits behind it'
-    'list:List messages, in the order of their enqueues'
+    'list:List messages, in the order of their enqueues, or the newest first'
     'show:Show a message with its data'
     'explain:Say why a message is not moving'
     'verify:Check every invariant of the file'
@@ -136,6 +136,7 @@ _ackbox() {
         '--error[Dead letters whose last error contains this]:TEXT:' \
         '--since[Messages enqueued at this time or later\: 2h ago, or an instant]:TIME:' \
         '--before[Messages enqueued before this time]:TIME:' \
+        '--newest[The newest messages first]' \
         '--limit[At most this many; 0\: all (default 100)]:COUNT:' \
         '--after[Continue after this row]:ROW:' ;;
     show)
