@@ -11,6 +11,7 @@
 #include "json/checked.hpp"
 #include "json/line.hpp"
 #include "protocol/wire.hpp"
+#include "records/message.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/http/answer.hpp"
 
@@ -159,6 +160,31 @@ bool flagMember(const std::string& name, const nlohmann::json& value) {
 
 std::string auditText(const nlohmann::json& choice) {
   return choice.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+}
+
+void MessagePreview::add(const MessageInfo& message) {
+  if (count_++ < kPreviewSample) {
+    sample_.push_back(message);
+  }
+}
+
+void MessagePreview::add(const std::vector<MessageInfo>& messages) {
+  for (const MessageInfo& message : messages) {
+    add(message);
+  }
+}
+
+void MessagePreview::add(const OutboxReader& reader, const std::vector<std::string>& ids, MessageState state) {
+  for (const std::string& id : ids) {
+    const std::optional<MessageInfo> message = reader.find(id);
+    if (message && message->state == state) {
+      add(*message);
+    }
+  }
+}
+
+Response MessagePreview::answer(bool isComplete) const {
+  return previewAnswer(count_, isComplete, records::listOf(sample_));
 }
 
 Response previewAnswer(std::uint64_t count, bool isComplete, std::string_view sample) {

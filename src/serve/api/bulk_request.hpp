@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ackbox/message.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "serve/api/service.hpp"
 #include "serve/http/operation.hpp"
 #include "serve/http/query.hpp"
@@ -54,6 +56,21 @@ void answerBulk(Service& service, Request&& request, Respond&& respond, const Bu
 [[nodiscard]] std::string textMember(const std::string& name, const nlohmann::json& value);
 [[nodiscard]] bool flagMember(const std::string& name, const nlohmann::json& value);
 [[nodiscard]] std::string auditText(const nlohmann::json& choice);
+
+/// The messages that a change would apply to.
+class MessagePreview {
+public:
+  void add(const MessageInfo& message);
+  void add(const std::vector<MessageInfo>& messages);
+  /// Those of the named messages that are in this state.
+  void add(const OutboxReader& reader, const std::vector<std::string>& ids, MessageState state);
+
+  [[nodiscard]] Response answer(bool isComplete) const;
+
+private:
+  std::uint64_t count_ = 0;
+  std::vector<MessageInfo> sample_;
+};
 
 /// `sample` is a JSON array.
 [[nodiscard]] Response previewAnswer(std::uint64_t count, bool isComplete, std::string_view sample);

@@ -84,32 +84,19 @@ Choice readChoice(const std::string& body) {
 
 /// The number of messages that would be changed, and the first of them.
 Response preview(const OutboxReader& reader, const Choice& choice) {
-  std::uint64_t count = 0;
-  std::vector<MessageInfo> sample;
-  const auto add = [&](const MessageInfo& message) {
-    if (count++ < kPreviewSample) {
-      sample.push_back(message);
-    }
-  };
+  MessagePreview chosen;
+  chosen.add(reader, choice.ids, MessageState::failed);
   std::int64_t after = 0;
   std::size_t looked = 0;
-  for (const std::string& id : choice.ids) {
-    const std::optional<MessageInfo> message = reader.find(id);
-    if (message && message->state == MessageState::failed) {
-      add(*message);
-    }
-  }
   if (choice.ids.empty()) {
     do {
       const DeadLetterPage page = reader.deadLetters(choice.filter, kPreviewPage, after);
-      for (const MessageInfo& message : page.messages) {
-        add(message);
-      }
+      chosen.add(page.messages);
       after = page.next;
       looked += page.looked;
     } while (after != 0 && looked < kPreviewLooksMost);
   }
-  return previewAnswer(count, after == 0, records::listOf(sample));
+  return chosen.answer(after == 0);
 }
 
 /// Adds each done row to `changed`, even if it then throws; but not the slices of a filter's change that throws.

@@ -72,29 +72,18 @@ ResendChoice readResendChoice(const std::string& body) {
 
 /// The number of messages that would be sent, and the first of them.
 Response previewOfResend(const OutboxReader& reader, const ResendChoice& choice) {
-  std::uint64_t count = 0;
-  std::vector<MessageInfo> sample;
-  const auto add = [&](const MessageInfo& message) {
-    if (count++ < kPreviewSample) {
-      sample.push_back(message);
-    }
-  };
-  for (const std::string& id : choice.ids) {
-    const std::optional<MessageInfo> message = reader.find(id);
-    if (message && message->state == MessageState::acked) {
-      add(*message);
-    }
-  }
+  MessagePreview chosen;
+  chosen.add(reader, choice.ids, MessageState::acked);
   std::int64_t after = 0;
-  int pages = 0;
-  do {
-    const MessagePage page = choice.ids.empty() ? reader.messages(choice.filter, kPreviewPage, after) : MessagePage();
-    for (const MessageInfo& message : page.messages) {
-      add(message);
-    }
-    after = page.next;
-  } while (after != 0 && ++pages < kPreviewPagesMost);
-  return previewAnswer(count, after == 0, records::listOf(sample));
+  if (choice.ids.empty()) {
+    int pages = 0;
+    do {
+      const MessagePage page = reader.messages(choice.filter, kPreviewPage, after);
+      chosen.add(page.messages);
+      after = page.next;
+    } while (after != 0 && ++pages < kPreviewPagesMost);
+  }
+  return chosen.answer(after == 0);
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ TEST_CASE("Each request has the headers of its peer, and a changed source counts
   CHECK(stage.told.empty());
 }
 
-TEST_CASE("P3: nothing is sent to a peer without its headers, whether there is none any more or none can be read") {
+TEST_CASE("P3: nothing is sent to a peer without its headers, whether they are gone or cannot be read") {
   for (const bool isReadable : {true, false}) {
     CAPTURE(isReadable);
     std::vector<std::string> seen;
