@@ -60,53 +60,65 @@ bool isClear(const Arguments& arguments) {
   return arguments.ids.empty() == hasFilter(arguments) && (arguments.ids.empty() || !arguments.dryRun);
 }
 
-int usage(Console& console, const Arguments& arguments,
-          const std::string& filter =
-              "dead letters with --peer, --session, --type, --reason, --error, --older-than or "
-              "--all") {
+/// The messages that a command can choose by a filter.
+struct Subject {
+  const char* name;
+  /// The options that choose them.
+  const char* filter;
+  /// Why there may be none; empty: it need not be said.
+  const char* absence;
+};
+constexpr Subject kDeadLetters{
+    "dead letter", "dead letters with --peer, --session, --type, --reason, --error, --older-than or --all", ""};
+constexpr Subject kAcknowledged{
+    "acknowledged message", "acknowledged ones with --peer, --session, --type, --since, --before or --all",
+    "acknowledged messages are deleted at once, unless the agent keeps them (acked_retention)"};
+
+int usage(Console& console, const Arguments& arguments, const Subject& subject) {
   if (!arguments.ids.empty() && !hasFilter(arguments)) {
     return console.fail(kUsage, "--dry-run is for a filter, not for ids");
   }
-  return console.fail(kUsage, arguments.ids.empty() ? "name messages by their ids, or choose " + filter
-                                                    : "either ids or a filter, not both");
+  return console.fail(kUsage, arguments.ids.empty()
+                                  ? std::string("name messages by their ids, or choose ") + subject.filter
+                                  : "either ids or a filter, not both");
 }
 
-int report(Console& console, const Arguments& arguments, const char* done, std::uint64_t changed,
-           const char* what = "dead letter") {
-  if (changed == 0 && !console.json()) {
+/// Prints the outcome for the messages that a filter chose; if there were none, also what may be the reason.
+int report(Console& console, const Arguments& arguments, const Subject& subject, std::uint64_t count,
+           std::string_view jsonName, const std::string& outcome) {
+  if (count == 0 && !console.json()) {
     remarkUnknownNames(console, openToRead(console.world(), arguments), arguments);
+    if (*subject.absence != '\0') {
+      console.remark(subject.absence);
+    }
   }
   if (console.json()) {
-    console.line(json::Line().add("changed", changed));
+    console.line(json::Line().add(jsonName, count));
   } else {
-    console.say(records::countText(changed, what) + " " + done);
+    console.say(records::countText(count, subject.name) + " " + outcome);
   }
-  return changed == 0 ? kNothing : kDone;
+  return count == 0 ? kNothing : kDone;
 }
 
-/// Why there may be nothing to send once more.
-void remarkNoneKept(Console& console, std::uint64_t count) {
-  if (count == 0 && !console.json()) {
-    console.remark("acknowledged messages are deleted at once, unless the agent keeps them (acked_retention)");
-  }
+int reportDone(Console& console, const Arguments& arguments, const Subject& subject, const std::string& done,
+               std::uint64_t changed) {
+  return report(console, arguments, subject, changed, "changed", done);
 }
 
-std::uint64_t countOf(const OutboxReader& reader, const MessageFilter& filter) {
+MessagePage pageOf(const OutboxReader& reader, const MessageFilter& filter, std::int64_t after) {
+  return reader.messages(filter, kPage, after);
+}
+
+DeadLetterPage pageOf(const OutboxReader& reader, const DeadLetterFilter& filter, std::int64_t after) {
+  return reader.deadLetters(filter, kPage, after);
+}
+
+template <typename Filter>
+std::uint64_t countOf(const OutboxReader& reader, const Filter& filter) {
   std::uint64_t count = 0;
   std::int64_t after = 0;
   do {
-    const MessagePage page = reader.messages(filter, kPage, after);
-    count += page.messages.size();
-    after = page.next;
-  } while (after != 0);
-  return count;
-}
-
-std::uint64_t countOf(const OutboxReader& reader, const DeadLetterFilter& filter) {
-  std::uint64_t count = 0;
-  std::int64_t after = 0;
-  do {
-    const DeadLetterPage page = reader.deadLetters(filter, kPage, after);
+    const auto page = pageOf(reader, filter, after);
     count += page.messages.size();
     after = page.next;
   } while (after != 0);
@@ -114,68 +126,58 @@ std::uint64_t countOf(const OutboxReader& reader, const DeadLetterFilter& filter
 }
 
 template <typename Filter>
-int dryRun(Console& console, const Arguments& arguments, const char* done, const Filter& filter,
-           const char* what = "dead letter") {
-  const OutboxReader reader = openToRead(console.world(), arguments);
-  const std::uint64_t count = countOf(reader, filter);
-  if (count == 0 && !console.json()) {
-    remarkUnknownNames(console, reader, arguments);
-  }
-  if (console.json()) {
-    console.line(json::Line().add("would_change", count));
-  } else {
-    console.say(records::countText(count, what) + " would be " + done + "; nothing was changed");
-  }
-  return count == 0 ? kNothing : kDone;
+int dryRun(Console& console, const Arguments& arguments, const Subject& subject, const Filter& filter,
+           const std::string& done) {
+  const std::uint64_t count = countOf(openToRead(console.world(), arguments), filter);
+  return report(console, arguments, subject, count, "would_change", "would be " + done + "; nothing was changed");
 }
 
 }  // namespace
 
 int retry(Console& console, const Arguments& arguments) {
   if (!isClear(arguments)) {
-    return usage(console, arguments);
+    return usage(console, arguments, kDeadLetters);
   }
   if (arguments.dryRun) {
-    return dryRun(console, arguments, "pending again", deadLetterFilterOf(arguments));
+    return dryRun(console, arguments, kDeadLetters, deadLetterFilterOf(arguments), "pending again");
   }
   if (!arguments.ids.empty()) {
     return changeEach(console, arguments, "pending again",
                       [](OutboxOperator& outbox, const std::string& id) { return outbox.retry(id); });
   }
   OutboxOperator outbox = openToChange(console.world(), arguments);
-  return report(console, arguments, "pending again", outbox.retryFailed(deadLetterFilterOf(arguments)));
+  return reportDone(console, arguments, kDeadLetters, "pending again",
+                    outbox.retryFailed(deadLetterFilterOf(arguments)));
 }
 
 int resend(Console& console, const Arguments& arguments) {
-  constexpr const char* kMessage = "acknowledged message";
   if (!isClear(arguments)) {
-    return usage(console, arguments, "acknowledged ones with --peer, --session, --type, --since, --before or --all");
+    return usage(console, arguments, kAcknowledged);
   }
   MessageFilter filter = messageFilterOf(console.world(), arguments);
   filter.state = MessageState::acked;
+  if (arguments.dryRun) {
+    return dryRun(console, arguments, kAcknowledged, filter, "pending again");
+  }
   if (!arguments.ids.empty()) {
     return changeEach(console, arguments, "pending again",
                       [](OutboxOperator& outbox, const std::string& id) { return outbox.resend(id); });
   }
-  const std::uint64_t count = countOf(openToRead(console.world(), arguments), filter);
-  remarkNoneKept(console, count);
-  if (arguments.dryRun) {
-    return dryRun(console, arguments, "pending again", filter, kMessage);
-  }
   if (!arguments.yes) {
-    return console.fail(kNothing, "this would send " + records::countText(count, kMessage) +
+    const std::uint64_t count = countOf(openToRead(console.world(), arguments), filter);
+    return console.fail(kNothing, "this would send " + records::countText(count, kAcknowledged.name) +
                                       " once more, and they would take effect again; say --yes to do it");
   }
   OutboxOperator outbox = openToChange(console.world(), arguments);
-  return report(console, arguments, "pending again", outbox.resend(filter), kMessage);
+  return reportDone(console, arguments, kAcknowledged, "pending again", outbox.resend(filter));
 }
 
 int discard(Console& console, const Arguments& arguments) {
   if (!isClear(arguments)) {
-    return usage(console, arguments);
+    return usage(console, arguments, kDeadLetters);
   }
   if (arguments.dryRun) {
-    return dryRun(console, arguments, "discarded", deadLetterFilterOf(arguments));
+    return dryRun(console, arguments, kDeadLetters, deadLetterFilterOf(arguments), "discarded");
   }
   if (!arguments.ids.empty()) {
     return changeEach(console, arguments, "discarded",
@@ -188,7 +190,7 @@ int discard(Console& console, const Arguments& arguments) {
         kNothing, "this would discard " + records::countText(count, "dead letter") + " for good; say --yes to do it");
   }
   OutboxOperator outbox = openToChange(console.world(), arguments);
-  return report(console, arguments, "discarded", outbox.discardFailed(filter));
+  return reportDone(console, arguments, kDeadLetters, "discarded", outbox.discardFailed(filter));
 }
 
 int markFailed(Console& console, const Arguments& arguments) {

@@ -19,8 +19,8 @@ inline constexpr std::chrono::milliseconds kSecretsGraceMax = std::chrono::hours
 
 /// What a source gives, as keys (`KeyRing`) or as headers (`OwnHeaders`). It is loaded again after a second, so that a
 /// rotation needs no restart and a removed key is refused a second later. A source without secrets removes all of them.
-/// If a source cannot be loaded or read, the earlier ones stay, but no longer than the grace, counted from the last
-/// successful read: so that the end is known to an operator, even if no request comes in between. Then there are none.
+/// If a source cannot be loaded or read, the earlier secrets stay until the grace ends, and are then removed. The grace
+/// counts from the last successful read, so that an operator knows its end even if no request comes.
 ///
 /// Thread-safety: `current` may be called from any thread.
 template <typename Secrets>

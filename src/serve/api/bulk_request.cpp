@@ -78,6 +78,19 @@ std::string problemOf(std::string_view value) {
   return {};
 }
 
+/// The object in a body.
+nlohmann::json objectIn(const std::string& body, std::string_view list) {
+  const std::string_view text = json::trim(body);
+  const bool isObject = !text.empty() && json::kindOf(text) == json::Kind::object;
+  const std::string problem = isObject ? problemOf(text) : std::string();
+  nlohmann::json document = nlohmann::json::parse(problem.empty() ? text : std::string_view(), nullptr, false);
+  if (!document.is_object()) {
+    throw InvalidRequest("the body must be a JSON object: a filter, or " + std::string(list) + ", or {\"all\":true}" +
+                         (problem.empty() ? "" : "; ") + problem);
+  }
+  return document;
+}
+
 }  // namespace
 
 BulkWish takeBulkWish(Query& query) {
@@ -116,16 +129,30 @@ void answerBulk(Service& service, Request&& request, Respond&& respond, const Bu
       wish.patience, [respond = std::move(respond)](const BulkChange& change) { respond(answerOf(change)); });
 }
 
-nlohmann::json choiceIn(const std::string& body, std::string_view list) {
-  const std::string_view text = json::trim(body);
-  const bool isObject = !text.empty() && json::kindOf(text) == json::Kind::object;
-  const std::string problem = isObject ? problemOf(text) : std::string();
-  nlohmann::json document = nlohmann::json::parse(problem.empty() ? text : std::string_view(), nullptr, false);
-  if (!document.is_object()) {
-    throw InvalidRequest("the body must be a JSON object: a filter, or " + std::string(list) + ", or {\"all\":true}" +
-                         (problem.empty() ? "" : "; ") + problem);
+std::string readChoice(const std::string& body, std::string_view list, const TakeMember& take) {
+  const nlohmann::json document = objectIn(body, list);
+  bool isAll = false;
+  bool isListed = false;
+  std::size_t choices = 0;
+  for (const auto& [name, value] : document.items()) {
+    if (name == "all") {
+      if (!value.is_boolean()) {
+        throw InvalidRequest("all must be true or false");
+      }
+      isAll = value.get<bool>();
+      continue;
+    }
+    const Member member = take(name, value);
+    if (member == Member::unknown) {
+      throw InvalidRequest("there is no member '" + name + "'; see openapi.json");
+    }
+    isListed = isListed || name == list;
+    choices += member == Member::chooses ? 1U : 0U;
   }
-  return document;
+  if ((choices == 0) != isAll || (isListed && choices > 1)) {
+    throw InvalidRequest("say " + std::string(list) + ", or a filter, or {\"all\":true}; no two of them");
+  }
+  return document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 std::vector<std::string> idsMember(const nlohmann::json& value) {
@@ -149,17 +176,6 @@ std::string textMember(const std::string& name, const nlohmann::json& value) {
     throw InvalidRequest(name + " must be a string");
   }
   return value.get<std::string>();
-}
-
-bool flagMember(const std::string& name, const nlohmann::json& value) {
-  if (!value.is_boolean()) {
-    throw InvalidRequest(name + " must be true or false");
-  }
-  return value.get<bool>();
-}
-
-std::string auditText(const nlohmann::json& choice) {
-  return choice.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 void MessagePreview::add(const MessageInfo& message) {

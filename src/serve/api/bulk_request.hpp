@@ -49,13 +49,21 @@ void answerBulk(Service& service, Request&& request, Respond&& respond, const Bu
 
 // Parsing of such a request's body. Each function throws `InvalidRequest`.
 
-/// The object that names the rows to change. `list`: the member that lists rows one by one.
-[[nodiscard]] nlohmann::json choiceIn(const std::string& body, std::string_view list);
+/// A member of the object that names the rows to change.
+enum class Member : std::uint8_t {
+  /// It lists rows, or is a condition of a filter.
+  chooses,
+  /// It says something else about the change.
+  accompanies,
+  unknown,
+};
+using TakeMember = std::function<Member(const std::string& name, const nlohmann::json& value)>;
+/// Reads the object that names the rows to change: by a list, which is the member `list`, by a filter, or by
+/// `{"all":true}`. Calls `take` for each member but `all`. Returns the object's text, for the audit.
+[[nodiscard]] std::string readChoice(const std::string& body, std::string_view list, const TakeMember& take);
 /// 1 to 1,000 ids of messages, each once.
 [[nodiscard]] std::vector<std::string> idsMember(const nlohmann::json& value);
 [[nodiscard]] std::string textMember(const std::string& name, const nlohmann::json& value);
-[[nodiscard]] bool flagMember(const std::string& name, const nlohmann::json& value);
-[[nodiscard]] std::string auditText(const nlohmann::json& choice);
 
 /// The messages that a change would apply to.
 class MessagePreview {

@@ -47,13 +47,9 @@ std::chrono::milliseconds ageOf(const nlohmann::json& value) {
   return *parsed;
 }
 
-Choice readChoice(const std::string& body) {
-  const nlohmann::json document = choiceIn(body, "ids");
+Choice readDeadLetterChoice(const std::string& body) {
   Choice choice;
-  bool isAll = false;
-  std::size_t restrictions = 0;
-  for (const auto& [name, value] : document.items()) {
-    ++restrictions;
+  choice.text = readChoice(body, "ids", [&](const std::string& name, const nlohmann::json& value) {
     if (name == "ids") {
       choice.ids = idsMember(value);
     } else if (name == "peer") {
@@ -68,17 +64,11 @@ Choice readChoice(const std::string& body) {
       choice.filter.error = textMember(name, value);
     } else if (name == "older_than") {
       choice.filter.olderThan = ageOf(value);
-    } else if (name == "all") {
-      isAll = flagMember(name, value);
-      --restrictions;
     } else {
-      throw InvalidRequest("there is no member '" + name + "'; see openapi.json");
+      return Member::unknown;
     }
-  }
-  if ((restrictions == 0) != isAll || (!choice.ids.empty() && restrictions > 1)) {
-    throw InvalidRequest("say ids, or a filter, or {\"all\":true}; no two of them");
-  }
-  choice.text = auditText(document);
+    return Member::chooses;
+  });
   return choice;
 }
 
@@ -111,7 +101,7 @@ void makeChange(OutboxOperator& changes, const ChangeKind& kind, const Choice& c
 
 void changeDeadLetters(Service& service, Request&& request, Respond&& respond, const ChangeKind& kind) {
   const BulkWish wish = takeBulkWish(request.query);
-  const auto choice = std::make_shared<const Choice>(readChoice(request.body));
+  const auto choice = std::make_shared<const Choice>(readDeadLetterChoice(request.body));
   answerBulk(service, std::move(request), std::move(respond), wish,
              {.name = kind.name,
               .choice = choice->text,

@@ -69,12 +69,8 @@ std::string reasonOf(const nlohmann::json& value) {
 }
 
 InboxChoice readInboxChoice(const std::string& body, bool hasReason) {
-  const nlohmann::json document = choiceIn(body, "frames");
   InboxChoice choice;
-  bool isAll = false;
-  std::size_t restrictions = 0;
-  for (const auto& [name, value] : document.items()) {
-    ++restrictions;
+  choice.text = readChoice(body, "frames", [&](const std::string& name, const nlohmann::json& value) {
     if (name == "frames") {
       choice.frames = framesOf(value);
     } else if (name == "source") {
@@ -83,20 +79,14 @@ InboxChoice readInboxChoice(const std::string& body, bool hasReason) {
       choice.filter.session = textMember(name, value);
     } else if (name == "state") {
       choice.filter.state = inboxStateOf(textMember(name, value));
-    } else if (name == "all") {
-      isAll = flagMember(name, value);
-      --restrictions;
     } else if (name == "reason" && hasReason) {
       choice.reason = reasonOf(value);
-      --restrictions;
+      return Member::accompanies;
     } else {
-      throw InvalidRequest("there is no member '" + name + "'; see openapi.json");
+      return Member::unknown;
     }
-  }
-  if ((restrictions == 0) != isAll || (!choice.frames.empty() && restrictions > 1)) {
-    throw InvalidRequest("say frames, or a filter, or {\"all\":true}; no two of them");
-  }
-  choice.text = auditText(document);
+    return Member::chooses;
+  });
   return choice;
 }
 

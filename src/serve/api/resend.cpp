@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "ackbox/message_page.hpp"
-#include "base/timestamp.hpp"
 #include "records/message.hpp"
 #include "serve/api/bulk_request.hpp"
 #include "serve/api/operations.hpp"
@@ -28,22 +27,10 @@ struct ResendChoice {
   std::string text = {};
 };
 
-WallTime instantMember(const std::string& name, const nlohmann::json& value) {
-  const auto parsed = parseTimestamp(textMember(name, value));
-  if (!parsed) {
-    throw InvalidRequest(name + " must be an instant, such as 2026-01-31T12:00:00Z");
-  }
-  return *parsed;
-}
-
 ResendChoice readResendChoice(const std::string& body) {
-  const nlohmann::json document = choiceIn(body, "ids");
   ResendChoice choice;
   choice.filter.state = MessageState::acked;
-  bool isAll = false;
-  std::size_t restrictions = 0;
-  for (const auto& [name, value] : document.items()) {
-    ++restrictions;
+  choice.text = readChoice(body, "ids", [&](const std::string& name, const nlohmann::json& value) {
     if (name == "ids") {
       choice.ids = idsMember(value);
     } else if (name == "peer") {
@@ -53,20 +40,14 @@ ResendChoice readResendChoice(const std::string& body) {
     } else if (name == "type") {
       choice.filter.type = textMember(name, value);
     } else if (name == "since") {
-      choice.filter.since = instantMember(name, value);
+      choice.filter.since = instantOf(name, textMember(name, value));
     } else if (name == "before") {
-      choice.filter.before = instantMember(name, value);
-    } else if (name == "all") {
-      isAll = flagMember(name, value);
-      --restrictions;
+      choice.filter.before = instantOf(name, textMember(name, value));
     } else {
-      throw InvalidRequest("there is no member '" + name + "'; see openapi.json");
+      return Member::unknown;
     }
-  }
-  if ((restrictions == 0) != isAll || (!choice.ids.empty() && restrictions > 1)) {
-    throw InvalidRequest("say ids, or a filter, or {\"all\":true}; no two of them");
-  }
-  choice.text = auditText(document);
+    return Member::chooses;
+  });
   return choice;
 }
 

@@ -17,18 +17,20 @@ namespace {
 constexpr std::chrono::seconds kPart{1};
 constexpr std::size_t kParts = 10;
 
-std::string problemOfKeys(const SecretSource& source) {
-  try {
-    const protocol::KeyRing ring(source.load());
-    return ring.canSign() || ring.verifyingKeys() > 0 ? std::string() : "there is no secret";
-  } catch (const std::exception& error) {
-    return error.what();
-  }
+// What is missing; empty: nothing.
+
+std::string absenceIn(const protocol::KeyRing& keys) {
+  return keys.canSign() || keys.verifyingKeys() > 0 ? std::string() : "there is no secret";
 }
 
-std::string problemOfHeaders(const SecretSource& source) {
+std::string absenceIn(const protocol::OwnHeaders& headers) {
+  return headers.isEmpty() ? "there is no header" : std::string();
+}
+
+template <typename Secrets>
+std::string problemOf(const SecretSource& source) {
   try {
-    return protocol::OwnHeaders(source.load()).isEmpty() ? "there is no header" : std::string();
+    return absenceIn(Secrets(source.load()));
   } catch (const std::exception& error) {
     return error.what();
   }
@@ -43,16 +45,16 @@ SecretWatch::SecretWatch(boost::asio::any_io_executor executor, std::shared_ptr<
       grace_(config.sender.secretsGrace),
       alarm_(clock_->makeAlarm(executor_)) {
   for (const PeerOptions& peer : config.outbox.peers) {
-    add("peers", peer.name, peer.secrets, problemOfKeys);
-    add("peers.headers", peer.name, peer.headers, problemOfHeaders);
+    add("peers", peer.name, peer.secrets, problemOf<protocol::KeyRing>);
+    add("peers.headers", peer.name, peer.headers, problemOf<protocol::OwnHeaders>);
   }
   if (config.inbox) {
     for (const InboundPeer& peer : config.inbox->handler.peers) {
-      add("inbox.peers", peer.agents.front(), peer.secrets, problemOfKeys);
+      add("inbox.peers", peer.agents.front(), peer.secrets, problemOf<protocol::KeyRing>);
     }
     for (const DeliveryRule& rule : config.inbox->deliver) {
-      add("inbox.deliver", rule.url, rule.secrets, problemOfKeys);
-      add("inbox.deliver.headers", rule.url, rule.headers, problemOfHeaders);
+      add("inbox.deliver", rule.url, rule.secrets, problemOf<protocol::KeyRing>);
+      add("inbox.deliver.headers", rule.url, rule.headers, problemOf<protocol::OwnHeaders>);
     }
   }
 }

@@ -82,16 +82,17 @@ std::optional<std::chrono::milliseconds> Query::duration(std::string_view name) 
   return parsed;
 }
 
-std::optional<WallTime> Query::instant(std::string_view name) {
-  const std::optional<std::string> value = text(name);
-  if (!value) {
-    return std::nullopt;
-  }
-  const auto parsed = parseTimestamp(*value);
-  if (!parsed) {
+WallTime instantOf(std::string_view name, std::string_view text) {
+  const std::optional<WallTime> instant = parseTimestamp(text);
+  if (!instant) {
     throw InvalidRequest(std::string(name) + " must be an instant, such as 2026-01-31T12:00:00Z");
   }
-  return parsed;
+  return *instant;
+}
+
+std::optional<WallTime> Query::instant(std::string_view name) {
+  const std::optional<std::string> value = text(name);
+  return value ? std::optional(instantOf(name, *value)) : std::nullopt;
 }
 
 bool Query::flag(std::string_view name) {

@@ -23,6 +23,9 @@ public:
 /// hexadecimal digits.
 [[nodiscard]] std::optional<std::string> percentDecoded(std::string_view text, bool isQuery);
 
+/// Reads an instant. Throws `InvalidRequest`, which names the parameter or member.
+[[nodiscard]] WallTime instantOf(std::string_view name, std::string_view text);
+
 /// The parameters after the `?` of a request. Each accessor removes one; `finish` refuses those that are left, so that
 /// a misspelt filter does not match everything.
 class Query {

@@ -93,7 +93,7 @@ struct SearchResult {
   /// The newest messages of this session, and of this type.
   MessagePage ofSession = {};
   MessagePage ofType = {};
-  /// Dead letters whose last error contains it.
+  /// Dead letters with the text in their last error.
   DeadLetterPage byError = {};
 };
 [[nodiscard]] Html searchView(const View& view, const SearchResult& result);

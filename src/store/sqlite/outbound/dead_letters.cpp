@@ -123,7 +123,9 @@ delivery::MessageKey DeadLetters::highestKey() {
 }
 
 std::uint64_t DeadLetters::redrive(const Place& place, MessageState from) {
-  holds_.endBlock(place.session, place.key);
+  if (from == MessageState::failed) {
+    holds_.endBlock(place.session, place.key);
+  }
   return outbox_.redrive({.from = from,
                           .key = place.key,
                           .session = place.session,
