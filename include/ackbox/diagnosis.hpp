@@ -42,6 +42,8 @@ enum class BlockReason : std::uint8_t {
   peerDown,
   /// The peer is not configured in this process: another process has to deliver the message.
   peerNotConfigured,
+  /// The peer was removed from the file (`OutboxOperator::removePeer`); `until` is since when.
+  peerRemoved,
   /// No run is under way in this process.
   notRunning,
   /// The dead letter with `sequence` stopped its session at `until`: unblock it, or redrive or discard the dead letter.

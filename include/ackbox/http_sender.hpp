@@ -95,6 +95,9 @@ public:
   /// without `allowPlainHttp`, two peers that lead to one receiver (see `PeerOptions::url`), or unusable certificates
   /// that `https://` to a peer needs.
   void usePeers(std::span<const PeerOptions> peers) override;
+  /// Throws as `usePeers`; then the peer stays as it was.
+  void changePeer(const PeerOptions& peer) override;
+  void removePeer(std::string_view name) override;
   /// The certificate of `HttpSenderOptions::tls`, if one of the peers has an `https://` URL.
   [[nodiscard]] std::filesystem::path certificateFile() const override;
   void start(const boost::asio::any_io_executor& executor) override;

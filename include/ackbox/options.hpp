@@ -142,6 +142,14 @@ struct OutboxOptions {
   /// off: an agent's peers are those in `peers`.
   bool adoptPeers = false;
 
+  /// Makes the peers that `OutboxOperator::addPeer` has added to the file, by any process, peers of this one as well:
+  /// is given a peer's name and its definition, and returns its options, in which `name` is ignored and `sender` must
+  /// be null. Called in `open` and, for a change, on the store's thread, where it must be fast; a change by another
+  /// process is noticed within `pollInterval`. A name in `peers` takes precedence. If it throws, the messages of that
+  /// peer wait as for one that is down, with the exception's text as the cause. Default: not set; peers that were added
+  /// are no peers of this process.
+  std::function<PeerOptions(const std::string& name, const std::string& definition)> addedPeer = {};
+
   /// See `Durability`.
   Durability durability = Durability::powerCut;
   /// The prefix of every table's name, so that several outboxes, or an outbox and the application's own tables, can

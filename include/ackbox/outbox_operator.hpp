@@ -15,6 +15,7 @@
 #include "ackbox/inbox.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/options.hpp"
+#include "ackbox/peer_status.hpp"
 #include "ackbox/stats.hpp"
 
 namespace ackbox {
@@ -101,6 +102,29 @@ public:
 
   /// Ends the session's pause. A session that a dead letter blocks stays blocked. Returns and throws as `pause`.
   bool resume(std::string_view peer, std::string_view session);
+
+  /// Adds a peer to the file, or changes one that was added: every process that has the file open, and knows what to do
+  /// with the definition (`OutboxOptions::addedPeer`), sends its messages, now and after a restart. `definition` is a
+  /// text of the program's own, 1 to 16,384 bytes, from which that function makes the options again. It is stored as it
+  /// is, and so are `peer.url` and `peer.agent`: put no secret into them. Of `peer`, the rest is only checked.
+  ///
+  /// A peer that was removed continues where it was: its sessions keep their numbers. Changed options take effect at
+  /// the next request; a changed `gap` takes effect in sessions without unsettled messages, and elsewhere at the next
+  /// start.
+  ///
+  /// Returns true if the peer is new, or was removed before; false if it was changed. Also throws `invalidOption`: an
+  /// option is wrong, `definition` has another length, the name is that of a peer in `OutboxOptions::peers`, or 10,000
+  /// peers were added already.
+  bool addPeer(const PeerOptions& peer, std::string_view definition);
+
+  /// Removes a peer that was added to the file: enqueues to it answer `unknownPeer`, and nothing is sent to it any
+  /// more; requests under way finish. Its dead letters stay. Unsettled messages would wait for ever: with `refuse`, the
+  /// call changes nothing if there are any. With `fail`, they become dead letters with the reason `peer-removed`, in
+  /// slices; those in flight are left, because their outcome is on the way: call it again until none is left.
+  ///
+  /// Also throws `unknownPeer` if no peer of that name was added, or it was removed and no message is left. After
+  /// another throw, the peer may be removed, and the slices before it are done.
+  PeerRemoval removePeer(std::string_view name, WaitingMessages waiting = WaitingMessages::refuse);
 
   /// Lets a session that a dead letter stopped (`GapPolicy::block`) go on past it; the dead letter stays. Redriving or
   /// discarding the dead letter unblocks the session, too. (A redriven message goes to the tail, behind the messages

@@ -31,6 +31,19 @@ enum class PeerState : std::uint8_t {
 /// The state's name, as printed: `"up"`, `"down"`, …
 [[nodiscard]] std::string_view toString(PeerState state) noexcept;
 
+/// What becomes of the unsettled messages of a peer that is removed (`OutboxOperator::removePeer`).
+enum class WaitingMessages : std::uint8_t { refuse, fail };
+
+/// The result of `OutboxOperator::removePeer`.
+struct PeerRemoval {
+  /// Whether the peer is removed.
+  bool isRemoved = false;
+  /// Messages that became dead letters.
+  std::uint64_t failed = 0;
+  /// Unsettled messages that are left.
+  std::uint64_t left = 0;
+};
+
 /// A peer as recorded in the file, and the gauges of this process's run.
 struct PeerStatus {
   std::string name = {};
@@ -44,8 +57,13 @@ struct PeerStatus {
   WallTime nextProbeAt{};
   /// The text of the last failure; empty after a success.
   std::string lastError = {};
-  /// Whether the peer is in this process's `OutboxOptions::peers`.
+  /// Whether the peer is in this process's `OutboxOptions::peers`, or was added to the file and is a peer of this
+  /// process.
   bool isConfigured = false;
+  /// Of a peer that was added to the file (`OutboxOperator::addPeer`); empty for any other.
+  std::string definition = {};
+  /// Whether it was removed from the file.
+  bool isRemoved = false;
   /// Of this process's run; 0 without one.
   std::uint32_t requestsInFlight = 0;
   std::uint64_t readySessions = 0;

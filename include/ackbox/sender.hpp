@@ -184,6 +184,13 @@ public:
   /// that cannot serve one of them as configured throws `Error`, such as `invalidOption`; it is then not set.
   virtual void usePeers(std::span<const PeerOptions> peers) { (void)peers; }
 
+  /// A peer was added to the file, or changed, while the manager is open (`OutboxOperator::addPeer`); called on the
+  /// manager's executor, also at the beginning of each run. A sender that cannot serve it throws: then its requests do
+  /// not reach the sender until the peer is changed or a later call of this function succeeds.
+  virtual void changePeer(const PeerOptions& peer) { (void)peer; }
+  /// The same for a peer that was removed from the file.
+  virtual void removePeer(std::string_view name) { (void)name; }
+
   /// The file of the certificate that the sender presents to these peers; empty if it presents none. The manager checks
   /// when the certificate ends (`certificateEnds`).
   [[nodiscard]] virtual std::filesystem::path certificateFile() const { return {}; }

@@ -36,6 +36,7 @@ constexpr BlockReasonName kBlockReasons[] = {
     {BlockReason::backoff, "backoff"},
     {BlockReason::peerDown, "peerDown"},
     {BlockReason::peerNotConfigured, "peerNotConfigured"},
+    {BlockReason::peerRemoved, "peerRemoved"},
     {BlockReason::notRunning, "notRunning"},
     {BlockReason::sessionBlocked, "sessionBlocked"},
     {BlockReason::sessionPaused, "sessionPaused"},

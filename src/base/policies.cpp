@@ -5,27 +5,21 @@
 namespace ackbox {
 namespace {
 
-// The nearest policy that sets the field: the session's, else the peer's; null: neither sets it.
+// Null: no policy for sessions sets the field.
 template <typename Policy>
-const Policy* nearest(const OutboxOptions& options, std::string_view peer, std::string_view session,
-                      std::optional<Policy> SessionPolicy::*ofSessions, std::optional<Policy> PeerOptions::*ofPeer) {
+const Policy* ofSessions(const OutboxOptions& options, std::string_view peer, std::string_view session,
+                         std::optional<Policy> SessionPolicy::*field) {
   for (const SessionPolicy& policy : options.sessionPolicies) {
-    if (policy.*ofSessions && fits(policy.peer, peer) && fits(policy.session, session)) {
-      return &*(policy.*ofSessions);
-    }
-  }
-  for (const PeerOptions& known : options.peers) {
-    if (known.*ofPeer && known.name == peer) {
-      return &*(known.*ofPeer);
+    if (policy.*field && fits(policy.peer, peer) && fits(policy.session, session)) {
+      return &*(policy.*field);
     }
   }
   return nullptr;
 }
 
-bool isWebhook(const OutboxOptions& options, std::string_view peer) noexcept {
-  return std::ranges::any_of(options.peers, [peer](const PeerOptions& known) {
-    return known.name == peer && known.profile != PeerProfile::native;
-  });
+const PeerOptions* peerNamed(const OutboxOptions& options, std::string_view name) noexcept {
+  const auto found = std::ranges::find(options.peers, name, &PeerOptions::name);
+  return found == options.peers.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -37,24 +31,38 @@ bool fits(std::string_view pattern, std::string_view name) noexcept {
   return pattern == name;
 }
 
+const RetryPolicy* retryPolicyOfSessions(const OutboxOptions& options, std::string_view peer,
+                                         std::string_view session) noexcept {
+  return ofSessions(options, peer, session, &SessionPolicy::retry);
+}
+
+const RetryPolicy& retryPolicyOfPeer(const OutboxOptions& options, const PeerOptions& peer) noexcept {
+  if (peer.retry) {
+    return *peer.retry;
+  }
+  return peer.profile == PeerProfile::native ? options.retry : options.webhookRetry;
+}
+
 const RetryPolicy& retryPolicyOf(const OutboxOptions& options, std::string_view peer,
                                  std::string_view session) noexcept {
-  const RetryPolicy* policy = nearest(options, peer, session, &SessionPolicy::retry, &PeerOptions::retry);
-  return policy == nullptr ? (isWebhook(options, peer) ? options.webhookRetry : options.retry) : *policy;
+  if (const RetryPolicy* policy = retryPolicyOfSessions(options, peer, session)) {
+    return *policy;
+  }
+  const PeerOptions* const known = peerNamed(options, peer);
+  return known == nullptr ? options.retry : retryPolicyOfPeer(options, *known);
 }
 
 GapPolicy gapPolicyOf(const OutboxOptions& options, std::string_view peer, std::string_view session) noexcept {
-  const GapPolicy* policy = nearest(options, peer, session, &SessionPolicy::gap, &PeerOptions::gap);
-  return policy == nullptr ? options.gap : *policy;
+  if (const GapPolicy* policy = ofSessions(options, peer, session, &SessionPolicy::gap)) {
+    return *policy;
+  }
+  const PeerOptions* const known = peerNamed(options, peer);
+  return known == nullptr ? options.gap : known->gap.value_or(options.gap);
 }
 
 PeerResetPolicy peerResetPolicyOf(const OutboxOptions& options, std::string_view peer) noexcept {
-  for (const PeerOptions& known : options.peers) {
-    if (known.peerReset && known.name == peer) {
-      return *known.peerReset;
-    }
-  }
-  return options.peerReset;
+  const PeerOptions* const known = peerNamed(options, peer);
+  return known == nullptr ? options.peerReset : known->peerReset.value_or(options.peerReset);
 }
 
 }  // namespace ackbox

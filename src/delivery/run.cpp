@@ -53,10 +53,7 @@ void Run::discovered(std::span<const RunPeer> peers, std::span<CommittedRows> ro
   if (state_ == RunState::discovering) {
     state_ = RunState::reading;
     looked({}, now, actions);
-    for (const RunPeer& peer : peers) {
-      machine_.peerAdded(peer.key, peer.maxRequests, peer.creditFrames, peer.rateLimit);
-      machine_.peerKnown(peer.key, peer.store, peer.storeEpoch);
-    }
+    addPeers(peers);
     take(rows, now, decided, actions);
   }
   conclude(std::move(decided), now, actions);
@@ -87,8 +84,18 @@ void Run::take(std::span<CommittedRows> rows, const Now& now, Actions& decided, 
   }
 }
 
+void Run::addPeers(std::span<const RunPeer> peers) {
+  for (const RunPeer& peer : peers) {
+    machine_.peerAdded(peer.key, peer.maxRequests, peer.creditFrames, peer.rateLimit);
+    if (!peer.isKnown) {
+      machine_.peerKnown(peer.key, peer.store, peer.storeEpoch);
+    }
+  }
+}
+
 void Run::takeOne(CommittedRows& rows, const Now& now, Actions& decided, RunActions& actions) {
   isShared_ = rows.isShared;
+  addPeers(rows.peers);
   if (rows.holds) {
     machine_.applyHolds(*rows.holds, now, decided);
     if (step_ == Step::withStore) {

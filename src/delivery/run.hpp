@@ -140,6 +140,7 @@ private:
   /// Returns true if a pass ends early because of `error`.
   bool failsPass(const std::error_code& error);
   void take(std::span<CommittedRows> rows, const Now& now, Actions& decided, RunActions& actions);
+  void addPeers(std::span<const RunPeer> peers);
   void takeOne(CommittedRows& rows, const Now& now, Actions& decided, RunActions& actions);
   void applyLateHolds(const Now& now, Actions& decided);
   void gather(Actions&& decided, const Now& now, RunActions& actions);

@@ -40,6 +40,8 @@ struct RunPeer {
   /// The peer's own store as this file has recorded it.
   std::string store;
   std::uint64_t storeEpoch = 0;
+  /// The run knows it already: only its limits have changed.
+  bool isKnown = false;
 };
 
 /// Rows that were committed by any connection, as one commit shows them to the run.
@@ -54,6 +56,8 @@ struct CommittedRows {
   std::optional<std::int64_t> recalls = {};
   /// Other processes have the file open.
   bool isShared = false;
+  /// Peers that were added or changed.
+  std::vector<RunPeer> peers = {};
 };
 
 /// The numbers of messages that a committed step changed.

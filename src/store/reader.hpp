@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "ackbox/inbox.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/message_page.hpp"
+#include "ackbox/options.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/stats.hpp"
 #include "delivery/types.hpp"
@@ -28,6 +30,9 @@ struct KeyedStatus {
   delivery::PeerKey key = 0;
   PeerStatus status;
 };
+
+/// The options of a peer of this process; null: it is none. Thread-safe.
+using PeerLookup = std::function<std::shared_ptr<const PeerOptions>(std::string_view name)>;
 
 /// All fields of a message, for an export.
 struct StoredMessage {

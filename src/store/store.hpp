@@ -17,6 +17,7 @@
 #include "ackbox/frame.hpp"
 #include "ackbox/inbound_frame.hpp"
 #include "ackbox/inbound_options.hpp"
+#include "ackbox/peer_status.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/stats.hpp"
 #include "delivery/transition.hpp"
@@ -109,9 +110,12 @@ public:
   virtual bool unblock(std::string_view peer, std::string_view session) = 0;
 };
 
-/// The configured peers. The reading members may be called at any time.
+/// The configured peers, and those that were added to the file. The reading members may be called at any time.
 class Peers : public Part {
 public:
+  /// The changes since the last call, by any process, as of the last transaction; at the first call, all peers that
+  /// were added.
+  [[nodiscard]] virtual std::vector<PeerChange> takeChanges() = 0;
   [[nodiscard]] virtual std::span<const PeerRow> rows() const noexcept = 0;
   /// Null if there is no such peer.
   [[nodiscard]] virtual const PeerRow* find(delivery::PeerKey key) const noexcept = 0;
@@ -314,6 +318,11 @@ public:
   /// As of the last `begin`, including later changes of this transaction.
   [[nodiscard]] virtual Fill fill() = 0;
   [[nodiscard]] virtual Vitals vitals() = 0;
+  /// See `OutboxOperator::addPeer`; the process configures no peer of that name. In a transaction. Nothing: there are
+  /// too many.
+  virtual std::optional<bool> addPeer(const PeerOptions& peer, std::string_view definition) = 0;
+  /// See `OutboxOperator::removePeer`; makes no dead letters: with `fail`, the peer is removed and keeps its messages.
+  virtual PeerRemoval removePeer(std::string_view name, WaitingMessages waiting) = 0;
   /// See `OutboxManager::repair`. Costs by the number of rows.
   virtual RepairReport repair() = 0;
   /// Searches at most `looks` rows for the oldest live one, so that readers need not.

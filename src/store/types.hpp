@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/inbound_frame.hpp"
 #include "ackbox/inbox.hpp"
+#include "ackbox/options.hpp"
 #include "ackbox/sender.hpp"
 #include "delivery/types.hpp"
 #include "reception/types.hpp"
@@ -67,6 +69,17 @@ struct PeerRow {
   /// The peer's own store as the file knows it: its identity, and how often it was opened.
   std::string store = {};
   std::uint64_t storeEpoch = 0;
+  /// Of a peer that was added at run time; empty for any other.
+  std::string definition = {};
+};
+
+/// A peer that was added to the file, changed or removed.
+struct PeerChange {
+  PeerRow row;
+  /// Null: it was removed.
+  std::shared_ptr<const PeerOptions> options = {};
+  /// Why its definition cannot be used here; `options` are then those of its row. Empty: it can.
+  std::string problem = {};
 };
 
 /// A claimed row with all its fields, for the sender.
@@ -98,8 +111,10 @@ struct NewRows {
   std::optional<std::int64_t> recalls = {};
   /// Sessions that are missing or not what was written: their messages are not sent.
   std::vector<delivery::SessionKey> damaged = {};
+  /// The peers that were added or changed since they were last taken; valid before the rows above.
+  std::vector<PeerRow> peers = {};
 
-  [[nodiscard]] bool empty() const noexcept { return rows.empty() && !more && !holds && !recalls; }
+  [[nodiscard]] bool empty() const noexcept { return rows.empty() && !more && !holds && !recalls && peers.empty(); }
 };
 
 /// The identity of a message in the events; from an applied settlement.

@@ -89,6 +89,24 @@ public:
     peers_ = std::move(fresh);
   }
 
+  void changePeer(const PeerOptions& options) ACKBOX_EXCLUDES(mutex_) {
+    Peer peer = makePeer(options);
+    const MutexLock lock(mutex_);
+    for (const auto& [name, other] : peers_) {
+      if (name != options.name) {
+        requireOther(options.name, peer.receiver, name, other.receiver);
+      }
+    }
+    peers_.insert_or_assign(options.name, std::move(peer));
+  }
+
+  void removePeer(std::string_view name) ACKBOX_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (const auto found = peers_.find(name); found != peers_.end()) {
+      peers_.erase(found);
+    }
+  }
+
   void reloadCertificates() { tls()->reload(); }
 
   [[nodiscard]] std::filesystem::path certificateFile() ACKBOX_EXCLUDES(tlsMutex_) {
@@ -173,8 +191,17 @@ public:
   }
 
 private:
+  /// Where the requests to a peer lead.
+  struct Receiver {
+    // Empty: nowhere.
+    std::string address;
+    std::string agent;
+    bool isForeign = false;
+  };
+
   /// The options of a configured peer; empty for any other.
   struct Peer {
+    Receiver receiver;
     // Null: nothing is signed.
     std::shared_ptr<protocol::KeyCache> keys;
     // Null: it has no headers of the user's own.
@@ -185,6 +212,7 @@ private:
 
   [[nodiscard]] Peer makePeer(const PeerOptions& options) {
     Peer peer;
+    peer.receiver = receiverOf(options);
     peer.allowPlainHttp = options.allowPlainHttp;
     peer.profile = options.profile;
     const transport::ParsedUrl parsed = transport::parseUrl(options.url);
@@ -236,33 +264,44 @@ private:
   /// Each peer numbers its sessions separately. Two peers that lead to one receiver would send it two messages with one
   /// number: it would take the second for a repetition of the first, or this file for a restored one.
   static void requireApart(std::span<const PeerOptions> peers) {
-    std::multimap<std::string, const PeerOptions*> byUrl;
+    std::multimap<std::string, std::pair<std::string, Receiver>> byUrl;
     for (const PeerOptions& peer : peers) {
-      const std::optional<transport::Url> url = transport::parseUrl(peer.url).url;
-      if (!url) {
+      Receiver receiver = receiverOf(peer);
+      if (receiver.address.empty()) {
         continue;
       }
-      std::string address = url->authority();
-      std::ranges::transform(address, address.begin(), [](char letter) {
-        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-      });
-      address.append(url->isEncrypted ? " tls " : " ").append(url->target);
-      const auto [first, last] = byUrl.equal_range(address);
+      const auto [first, last] = byUrl.equal_range(receiver.address);
       for (auto other = first; other != last; ++other) {
-        if (mayBeOne(peer, *other->second)) {
-          throw OptionError("peers['" + peer.name + "'].url",
-                            "peers '" + other->second->name + "' and '" + peer.name +
-                                "' lead to the same URL; keep one of them, or give each the agent that it is");
-        }
+        requireOther(peer.name, receiver, other->second.first, other->second.second);
       }
-      byUrl.emplace(std::move(address), &peer);
+      std::string address = receiver.address;
+      byUrl.emplace(std::move(address), std::pair(peer.name, std::move(receiver)));
     }
   }
 
-  // One URL may lead to several agents. A receiver of another standard ignores the numbers.
-  static bool mayBeOne(const PeerOptions& one, const PeerOptions& other) {
-    const bool areForeign = transport::isSettledByStatus(one.profile) && transport::isSettledByStatus(other.profile);
-    return !areForeign && (one.agent.empty() || other.agent.empty() || one.agent == other.agent);
+  /// One URL may lead to several agents. A receiver of another standard ignores the numbers.
+  static void requireOther(const std::string& name, const Receiver& one, const std::string& otherName,
+                           const Receiver& other) {
+    const bool mayBeOne = one.agent.empty() || other.agent.empty() || one.agent == other.agent;
+    if (one.address == other.address && !one.address.empty() && !(one.isForeign && other.isForeign) && mayBeOne) {
+      throw OptionError("peers['" + name + "'].url",
+                        "peers '" + otherName + "' and '" + name +
+                            "' lead to the same URL; keep one of them, or give each the agent that it is");
+    }
+  }
+
+  static Receiver receiverOf(const PeerOptions& peer) {
+    Receiver receiver;
+    receiver.agent = peer.agent;
+    receiver.isForeign = transport::isSettledByStatus(peer.profile);
+    if (const std::optional<transport::Url> url = transport::parseUrl(peer.url).url) {
+      receiver.address = url->authority();
+      std::ranges::transform(receiver.address, receiver.address.begin(), [](char letter) {
+        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+      });
+      receiver.address.append(url->isEncrypted ? " tls " : " ").append(url->target);
+    }
+    return receiver;
   }
 
   static bool mayBePlain(const transport::Url& url, bool isAllowed) {
@@ -383,6 +422,14 @@ HttpSender::~HttpSender() {
 
 void HttpSender::usePeers(std::span<const PeerOptions> peers) {
   impl_->usePeers(peers);
+}
+
+void HttpSender::changePeer(const PeerOptions& peer) {
+  impl_->changePeer(peer);
+}
+
+void HttpSender::removePeer(std::string_view name) {
+  impl_->removePeer(name);
 }
 
 std::filesystem::path HttpSender::certificateFile() const {

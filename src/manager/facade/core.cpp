@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kTroubleCounts{10};
 OutboxOptions withPeersOf(store::Store& store, OutboxOptions options) {
   for (const store::PeerRow& row : store.peers().rows()) {
     const auto given = [&](const PeerOptions& peer) { return peer.name == row.name; };
-    if (std::none_of(options.peers.begin(), options.peers.end(), given)) {
+    if (row.definition.empty() && std::none_of(options.peers.begin(), options.peers.end(), given)) {
       PeerOptions& peer = options.peers.emplace_back();
       peer.name = row.name;
       peer.url = row.url;
@@ -40,7 +40,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       origin_(store_->origin()),
       logFile_(store_->logFile()),
       ownersFile_(store_->ownersFile()),
-      reader_(store::sqlite::openReader(file_, options_)),
+      reader_(store::sqlite::openReader(file_, options_, [this](std::string_view name) { return peer(name).options; })),
       log_(options_.log, options_.logLevel, options_.clock),
       tracer_(options_.trace, log_),
       events_([this](const std::string& what) {
@@ -55,6 +55,13 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
       writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
+  {
+    const MutexLock lock(peersMutex_);
+    for (const PeerOptions& configured : options_.peers) {
+      peers_.emplace(configured.name, KnownPeer{.options = std::make_shared<const PeerOptions>(configured)});
+    }
+  }
+  learnPeers(*store_);
   logOpening();
   if (options_.storeExecutor) {
     writer_.runOn(options_.storeExecutor);
@@ -122,13 +129,42 @@ void Core::reportException(const std::string& what) noexcept {
   }
 }
 
-const PeerOptions* Core::peerOptions(std::string_view name) const noexcept {
-  const auto found = std::ranges::find(options_.peers, name, &PeerOptions::name);
-  return found == options_.peers.end() ? nullptr : &*found;
+KnownPeer Core::peer(std::string_view name) const {
+  const MutexLock lock(peersMutex_);
+  const auto found = peers_.find(name);
+  return found == peers_.end() ? KnownPeer{} : found->second;
+}
+
+void Core::learnPeers(store::Store& store) {
+  for (store::PeerChange& change : store.peers().takeChanges()) {
+    const std::string& name = change.row.name;
+    {
+      const MutexLock lock(peersMutex_);
+      if (change.options) {
+        peers_.insert_or_assign(name, KnownPeer{change.options, change.problem});
+      } else {
+        peers_.erase(name);
+      }
+    }
+    if (!change.options) {
+      log_.write(LogLevel::info, "peer-removed", "peer '" + name + "' was removed from the file", {{"peer", name}});
+    } else if (change.problem.empty()) {
+      log_.write(LogLevel::info, "peer-added", "peer '" + name + "' of the file is a peer of this process",
+                 {{"peer", name}, {"url", change.options->url}});
+    } else {
+      log_.writeUnasked(
+          LogLevel::error, "peer-unusable", name,
+          "the definition of peer '" + name + "' in the file cannot be used, and its messages wait: " + change.problem,
+          {{"peer", name}, {"cause", change.problem}});
+    }
+    changedPeers_.push_back(std::move(change.row));
+  }
 }
 
 NewCommit Core::takeNewRows() {
+  learnPeers(*store_);
   NewCommit made{store_->discovery().take(kNewRowsMax), store_->owners().shared()};
+  made.rows.peers = std::exchange(changedPeers_, {});
   for (const delivery::SessionKey session : made.rows.damaged) {
     const std::string number = std::to_string(session);
     log_.writeUnasked(
@@ -225,6 +261,7 @@ void Core::emitSuperseded(store::Store& store) {
 // Wakes the run after the store is free: its first step is a transaction, which would wait for the end of this one.
 store::Writer::AfterRelease Core::afterCommit(store::Store& store) {
   using AfterRelease = store::Writer::AfterRelease;
+  learnPeers(store);
   emitSuperseded(store);
   waiters_.committed(store);
   struct Listener {
@@ -235,6 +272,8 @@ store::Writer::AfterRelease Core::afterCommit(store::Store& store) {
   };
   Listener found{std::shared_lock(endLock_->native()), engine()};
   if (!found.run) {
+    // The next run begins with all peers.
+    changedPeers_.clear();
     store.discovery().stop();
     return {};
   }

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "ackbox/options.hpp"
 #include "ackbox/outbox_manager.hpp"
@@ -51,6 +52,13 @@ enum class RunThread : std::uint8_t {
 
 class Engine;
 class Puller;
+
+/// A peer of this process.
+struct KnownPeer {
+  std::shared_ptr<const PeerOptions> options = {};
+  /// Why it cannot be served: of a peer that was added to the file.
+  std::string problem = {};
+};
 
 /// The state that the facades share: the store behind its writer, the reader, the subscribers, and the one delivery
 /// run.
@@ -128,8 +136,8 @@ public:
   [[nodiscard]] static bool commitsInline(RunThread thread) noexcept { return thread != RunThread::callers; }
   /// On the writer's thread, between transactions: rows that the run has not seen.
   [[nodiscard]] NewCommit takeNewRows();
-  /// The configured peer of that name; null: this process has no configuration for it.
-  [[nodiscard]] const PeerOptions* peerOptions(std::string_view name) const noexcept;
+  /// The peer of that name, configured or added to the file; without options: it is no peer of this process.
+  [[nodiscard]] KnownPeer peer(std::string_view name) const ACKBOX_EXCLUDES(peersMutex_);
   /// Measures the age of messages since the opening of the file. For the run or the puller, whichever is open.
   [[nodiscard]] delivery::OpenClock& openClock() noexcept { return openClock_; }
   [[nodiscard]] const std::filesystem::path& logFile() const noexcept { return logFile_; }
@@ -143,6 +151,8 @@ private:
 
   // Logs the state of the file at the opening.
   void logOpening();
+  // On the writer's thread: takes the peers that were added to the file, changed or removed.
+  void learnPeers(store::Store& store) ACKBOX_EXCLUDES(peersMutex_);
   [[nodiscard]] store::Writer::AfterRelease afterCommit(store::Store& store);
   void emitSuperseded(store::Store& store);
 
@@ -170,11 +180,15 @@ private:
   const OpenFile openFile_;
   const std::shared_ptr<SharedMutex> endLock_ = std::make_shared<SharedMutex>();
   const std::unique_ptr<store::Store> store_;
-  // Includes the peers that were taken over from the file.
+  // Includes the peers that were taken over from the file, but not those that were added to it (`peers_`).
   const OutboxOptions options_;
   const std::string origin_;
   const std::filesystem::path logFile_;
   const std::filesystem::path ownersFile_;
+  mutable Mutex peersMutex_;
+  std::map<std::string, KnownPeer, std::less<>> peers_ ACKBOX_GUARDED_BY(peersMutex_);
+  // Changed peers that no run has taken yet. Only the writer's thread uses them.
+  std::vector<store::PeerRow> changedPeers_;
   const std::unique_ptr<const store::Reader> reader_;
   Log log_;
   const Tracer tracer_;

@@ -85,7 +85,7 @@ void Core::logOpening() {
   }
   for (const PeerStats& peer : reader_->peerStats()) {
     const std::uint64_t waiting = peer.pending + peer.sending + peer.sent;
-    if (waiting > 0 && peerOptions(peer.peer) == nullptr) {
+    if (waiting > 0 && !this->peer(peer.peer).options) {
       log_.write(LogLevel::warning, "peer-not-configured",
                  "messages wait for peer '" + peer.peer +
                      "', which is not among this process's peers; add it to them, or another process delivers them",

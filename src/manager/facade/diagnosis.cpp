@@ -10,13 +10,11 @@
 namespace ackbox {
 
 std::vector<PeerStatus> manager::peers(Core& core) {
-  const std::vector<PeerOptions>& configured = core.options().peers;
   std::vector<PeerStatus> statuses;
   for (store::KeyedStatus& peer : core.reader().peers()) {
     const PeerBoard::Gauges gauges = core.peerBoard().read(peer.key);
     PeerStatus status = std::move(peer.status);
-    status.isConfigured = std::any_of(configured.begin(), configured.end(),
-                                      [&](const PeerOptions& known) { return known.name == status.name; });
+    status.isConfigured = core.peer(status.name).options != nullptr;
     status.requestsInFlight = gauges.requestsInFlight;
     status.readySessions = gauges.readySessions;
     status.rateLimitedUntil = gauges.pausedUntil;

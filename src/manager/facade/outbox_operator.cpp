@@ -22,6 +22,8 @@ namespace {
 
 // The most rows changed in one transaction, so that the write lock is free again after a few milliseconds.
 constexpr std::size_t kSliceRows = 500;
+// Of a peer that is added.
+constexpr std::size_t kDefinitionBytesMax = std::size_t{16} * 1024;
 // The same for pages.
 constexpr std::uint64_t kSlicePages = 64;
 
@@ -117,11 +119,48 @@ std::uint64_t repeatAll(manager::Core& core, MessageFilter filter) {
   return changed;
 }
 
+/// Reports the change to subscribers, if it was made.
+void reportFailed(manager::Core& core, std::string messageId, store::HandChange&& change) {
+  if (!change.receipt.done()) {
+    return;
+  }
+  FailedEvent event;
+  event.messageId = std::move(messageId);
+  event.peer = std::move(change.peer);
+  event.session = std::move(change.session);
+  event.sequence = change.receipt.sequence;
+  event.reason = std::move(change.reason);
+  event.error = std::move(change.lastError);
+  core.settledOutside(change.message, [event](manager::EventHub& events) { events.failed.emit(event); });
+}
+
+/// Messages that are in flight when their turn comes are left.
+std::uint64_t failAll(manager::Core& core, const MessageFilter& filter) {
+  std::uint64_t failed = 0;
+  std::int64_t after = 0;
+  do {
+    const MessagePage page = core.reader().messages(filter, kSliceRows, after);
+    after = page.next;
+    std::vector<store::HandChange> changes = manager::commitBlocking(core.writer(), true, [&](store::Store& store) {
+      std::vector<store::HandChange> made;
+      for (const MessageInfo& message : page.messages) {
+        made.push_back(store.deadLetters().change(message.messageId, delivery::Transition::fail, "peer-removed"));
+      }
+      return made;
+    });
+    for (std::size_t index = 0; index < changes.size(); ++index) {
+      failed += changes[index].receipt.done() ? 1U : 0U;
+      reportFailed(core, page.messages[index].messageId, std::move(changes[index]));
+    }
+  } while (after != 0);
+  return failed;
+}
+
 InboxReceipt retryFrame(store::Store& store, store::InboxKey key) {
   return store.inbox().retryNow(key).receipt;
 }
 
-InboxHand discardingAs(const manager::Core& core, std::string_view reason) {
+InboxHand discardingAs(std::string_view reason) {
   if (reason.empty() || reason.size() > protocol::kCodeBytesMax) {
     throw OptionError("reason", "has " + std::to_string(reason.size()) + " bytes", "1 to 128 bytes");
   }
@@ -129,11 +168,11 @@ InboxHand discardingAs(const manager::Core& core, std::string_view reason) {
   result.outcome = Outcome::term;
   result.code = reason;
   result.detail = "an operator of the receiver gave the frame up";
-  return [&core, result = std::move(result)](store::Store& store, store::InboxKey key) {
+  return [result = std::move(result)](store::Store& store, store::InboxKey key) {
     const store::InboxChange change = store.inbox().discard(key, result, InboundOptions().processedRetention);
     if (change.receipt.done()) {
       const store::InboxEnding end{&change.row, &result};
-      manager::enqueueAckEvents(store, core.options().peers, {&end, 1});
+      manager::enqueueAckEvents(store, {&end, 1});
     }
     return change.receipt;
   };
@@ -186,18 +225,9 @@ std::uint64_t OutboxOperator::discardFailed(const DeadLetterFilter& filter) {
 
 ChangeReceipt OutboxOperator::markFailed(std::string_view messageId, std::string_view reason) {
   store::HandChange change = changeOne(manager::here(core_), messageId, delivery::Transition::fail, reason);
-  if (change.receipt.done()) {
-    FailedEvent event;
-    event.messageId = messageId;
-    event.peer = std::move(change.peer);
-    event.session = std::move(change.session);
-    event.sequence = change.receipt.sequence;
-    event.reason = std::move(change.reason);
-    event.error = std::move(change.lastError);
-    manager::here(core_).settledOutside(change.message,
-                                        [event](manager::EventHub& events) { events.failed.emit(event); });
-  }
-  return change.receipt;
+  const ChangeReceipt receipt = change.receipt;
+  reportFailed(manager::here(core_), std::string(messageId), std::move(change));
+  return receipt;
 }
 
 InboxReceipt OutboxOperator::retryInbox(std::string_view source, std::string_view messageId) {
@@ -210,11 +240,48 @@ std::uint64_t OutboxOperator::retryInbox(const InboxFilter& filter) {
 
 InboxReceipt OutboxOperator::discardInbox(std::string_view source, std::string_view messageId,
                                           std::string_view reason) {
-  return changeFrame(manager::here(core_), source, messageId, discardingAs(manager::here(core_), reason));
+  return changeFrame(manager::here(core_), source, messageId, discardingAs(reason));
 }
 
 std::uint64_t OutboxOperator::discardInbox(const InboxFilter& filter, std::string_view reason) {
-  return changeFrames(manager::here(core_), filter, discardingAs(manager::here(core_), reason));
+  return changeFrames(manager::here(core_), filter, discardingAs(reason));
+}
+
+bool OutboxOperator::addPeer(const PeerOptions& peer, std::string_view definition) {
+  manager::Core& core = manager::here(core_);
+  OutboxOptions alone;
+  alone.peers = {peer};
+  alone.ackedRetention = core.options().ackedRetention;
+  validate(alone);
+  if (definition.empty() || definition.size() > kDefinitionBytesMax) {
+    throw OptionError("definition", "has " + std::to_string(definition.size()) + " bytes", "1 to 16,384 bytes");
+  }
+  if (std::ranges::find(core.options().peers, peer.name, &PeerOptions::name) != core.options().peers.end()) {
+    throw OptionError("name", "'" + peer.name + "' is a peer of this program's configuration; change it there");
+  }
+  const std::optional<bool> isNew = manager::commitBlocking(
+      core.writer(), true, [&](store::Store& store) { return store.addPeer(peer, definition); });
+  if (!isNew) {
+    throw OptionError("name", "the file has 10,000 peers that were added; remove one first");
+  }
+  return *isNew;
+}
+
+PeerRemoval OutboxOperator::removePeer(std::string_view name, WaitingMessages waiting) {
+  manager::Core& core = manager::here(core_);
+  PeerRemoval report = manager::commitBlocking(core.writer(), true,
+                                               [&](store::Store& store) { return store.removePeer(name, waiting); });
+  if (!report.isRemoved || waiting == WaitingMessages::refuse) {
+    return report;
+  }
+  MessageFilter filter;
+  filter.peer = name;
+  for (const MessageState state : {MessageState::pending, MessageState::sent}) {
+    filter.state = state;
+    report.failed += failAll(core, filter);
+  }
+  report.left -= std::min(report.left, report.failed);
+  return report;
 }
 
 bool OutboxOperator::pause(std::string_view peer) {

@@ -111,6 +111,8 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
              (isProbed ? ", next probe " + countdown(reason.until, now) : std::string()) + quoted(reason.detail);
     case BlockReason::peerNotConfigured:
       return "this process was not given the peer";
+    case BlockReason::peerRemoved:
+      return "the peer was removed at " + until + "; add it again, or remove it with its messages";
     case BlockReason::notRunning:
       break;
     case BlockReason::sessionBlocked:

@@ -73,8 +73,8 @@ void enqueueAcksTo(store::Store& store, const std::string& peer, std::span<const
 
 // Never sends to an address that a frame names. If the sender is not a peer of this agent, or the outbox is full, only
 // time is lost: the sender asks again at its deadline.
-void enqueueAckEvents(store::Store& store, const std::vector<PeerOptions>& peers,
-                      std::span<const store::InboxEnding> ends) {
+void enqueueAckEvents(store::Store& store, std::span<const store::InboxEnding> ends) {
+  const std::span<const store::PeerRow> peers = store.peers().rows();
   std::vector<const store::InboxEnding*> rest;
   rest.reserve(ends.size());
   for (const store::InboxEnding& end : ends) {
@@ -86,12 +86,13 @@ void enqueueAckEvents(store::Store& store, const std::vector<PeerOptions>& peers
     const auto others = std::stable_partition(
         rest.begin(), rest.end(), [&](const store::InboxEnding* end) { return end->row->frame.source == source; });
     const auto sender = std::ranges::find_if(
-        peers, [&](const PeerOptions& peer) { return !peer.agent.empty() && peer.agent == source; });
+        peers, [&](const store::PeerRow& peer) { return !peer.agent.empty() && peer.agent == source; });
     if (sender != peers.end()) {
       entries.clear();
       std::transform(rest.begin(), others, std::back_inserter(entries),
                      [](const store::InboxEnding* end) { return ackEntryOf(*end); });
-      enqueueAcksTo(store, sender->name, entries);
+      // A copy, because the enqueue may read the peers again.
+      enqueueAcksTo(store, std::string(sender->name), entries);
     }
     rest.erase(rest.begin(), others);
   }

@@ -1,16 +1,13 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
-#include "ackbox/options.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::manager {
 
 /// Enqueues the outcomes of deferred frames to their senders, if these are peers of this agent by their agent URIs: one
 /// event for each peer, or a few if one would be too large.
-void enqueueAckEvents(store::Store& store, const std::vector<PeerOptions>& peers,
-                      std::span<const store::InboxEnding> ends);
+void enqueueAckEvents(store::Store& store, std::span<const store::InboxEnding> ends);
 
 }  // namespace ackbox::manager

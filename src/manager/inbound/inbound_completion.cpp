@@ -31,7 +31,7 @@ void InboundEnds::apply(store::Store& store) const {
   inbox.retry(retries_);
   inbox.release(released_);
   inbox.markDeferred(deferred_);
-  enqueueAckEvents(store, context_.outbox.peers, finished_);
+  enqueueAckEvents(store, finished_);
   if (count > 0) {
     inbox.purge(kPurgedResults * count);
   }

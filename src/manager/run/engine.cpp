@@ -162,6 +162,7 @@ std::vector<delivery::CommittedRows> Engine::rowsOf(std::list<NewCommit>& commit
     for (const delivery::SessionInfo& session : rows.sessions) {
       sessionPeers_.insert_or_assign(session.key, session.peer);
     }
+    std::vector<delivery::RunPeer> peers = addPeers(rows.peers);
     policies_.introduce(rows.sessions);
     if (rows.holds) {
       watchOrders(*rows.holds);
@@ -171,7 +172,8 @@ std::vector<delivery::CommittedRows> Engine::rowsOf(std::list<NewCommit>& commit
                     .hasMore = rows.more,
                     .holds = std::move(rows.holds),
                     .recalls = rows.recalls,
-                    .isShared = commit.isShared});
+                    .isShared = commit.isShared,
+                    .peers = std::move(peers)});
   }
   return made;
 }
@@ -216,6 +218,7 @@ void Engine::perform(delivery::run_action::Send&& action) {
   requests_.at(id).isSent = true;
   SendReport refused;
   try {
+    senders_.requireUsable(peers_.at(action.send.peer).name);
     SendRequest request = requestOf(action.send);
     if (core_->tracer().isOn()) {
       requests_.at(id).span = core_->tracer().requestBegan(request);
@@ -226,6 +229,8 @@ void Engine::perform(delivery::run_action::Send&& action) {
   } catch (const std::bad_alloc&) {
     refused.outcome = RequestOutcome::notSent;
     refused.error = "not enough memory";
+  } catch (const UnusablePeer& error) {
+    refused.error = error.what();
   } catch (const std::exception& error) {
     refused.error = std::string("the sender threw: ") + error.what();
   } catch (...) {

@@ -1,5 +1,7 @@
 #include "manager/run/policy_lookup.hpp"
 
+#include <utility>
+
 #include "base/policies.hpp"
 
 namespace ackbox::manager {
@@ -18,14 +20,20 @@ delivery::MachineOptions PolicyLookup::machineOptions() {
   return made;
 }
 
-void PolicyLookup::addPeer(delivery::PeerKey peer, std::string_view name) {
-  peers_.insert_or_assign(peer, std::string(name));
+void PolicyLookup::addPeer(delivery::PeerKey peer, std::shared_ptr<const PeerOptions> options) {
+  PeerPolicies& policies = peers_[peer];
+  policies.retry = retryPolicyOfPeer(options_, *options);
+  policies.options = std::move(options);
 }
 
 void PolicyLookup::introduce(std::span<delivery::SessionInfo> sessions) {
   for (delivery::SessionInfo& session : sessions) {
+    const auto known = peers_.find(session.peer);
     const std::string_view peer = peerName(session.peer);
-    session.policy.retry = &retryPolicyOf(options_, peer, session.name);
+    const RetryPolicy* const own = retryPolicyOfSessions(options_, peer, session.name);
+    // A peer that this process does not know is not sent anything.
+    session.policy.retry =
+        own != nullptr || known == peers_.end() ? &retryPolicyOf(options_, peer, session.name) : &known->second.retry;
     session.policy.gap = gapPolicyOf(options_, peer, session.name);
     if (options_.onFailure) {
       sessions_.insert_or_assign(session.key, SessionNames{session.peer, session.name});
@@ -66,7 +74,7 @@ FailureDecision PolicyLookup::decide(const delivery::Failure& failure) const {
 
 std::string_view PolicyLookup::peerName(delivery::PeerKey peer) const {
   const auto found = peers_.find(peer);
-  return found == peers_.end() ? std::string_view() : found->second;
+  return found == peers_.end() ? std::string_view() : std::string_view(found->second.options->name);
 }
 
 }  // namespace ackbox::manager

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,8 +24,9 @@ public:
 
   [[nodiscard]] delivery::MachineOptions machineOptions();
 
-  /// Called before the sessions of the peer are introduced.
-  void addPeer(delivery::PeerKey peer, std::string_view name);
+  /// Called before the sessions of the peer are introduced, and when its options have changed: its sessions then have
+  /// the new retry policy.
+  void addPeer(delivery::PeerKey peer, std::shared_ptr<const PeerOptions> options);
   /// Fills in the sessions' policies.
   void introduce(std::span<delivery::SessionInfo> sessions);
   /// The message is being sent; `settled` is called when the machine has processed the answer.
@@ -41,11 +43,17 @@ private:
     std::string session;
   };
 
+  struct PeerPolicies {
+    std::shared_ptr<const PeerOptions> options;
+    // The machine's sessions refer to it.
+    RetryPolicy retry;
+  };
+
   [[nodiscard]] FailureDecision decide(const delivery::Failure& failure) const;
   [[nodiscard]] std::string_view peerName(delivery::PeerKey peer) const;
 
   const OutboxOptions& options_;
-  std::unordered_map<delivery::PeerKey, std::string> peers_;
+  std::unordered_map<delivery::PeerKey, PeerPolicies> peers_;
   std::unordered_map<delivery::SessionKey, SessionNames> sessions_;
   std::unordered_map<delivery::MessageKey, Named> messages_;
 };

@@ -293,6 +293,7 @@ bool Puller::commit(Look look, std::vector<Claim>& taken) {
   deadOwners_ += job.deadOwners;
   ledger_.committed(step.actions.settlements, step.settled);
   addPeers(job.peers);
+  addPeers(job.newRows.peers);
   addTaken(step, taken);
   for (const delivery::SessionInfo& session : job.newRows.sessions) {
     sessionPeers_.insert_or_assign(session.key, session.peer);
@@ -356,10 +357,14 @@ void Puller::addTaken(StepJob& step, std::vector<Claim>& taken) {
 
 void Puller::addPeers(std::span<const store::PeerRow> peers) {
   for (const store::PeerRow& row : peers) {
-    const PeerOptions* const configured = core_.peerOptions(row.name);
-    if (configured != nullptr && peers_.try_emplace(row.key, row).second) {
-      policies_->addPeer(row.key, row.name);
-      machine_->peerAdded(row.key, kRequestsMax, 1, configured->rateLimit);
+    const KnownPeer peer = core_.peer(row.name);
+    if (!peer.options) {
+      continue;
+    }
+    const bool isNew = peers_.insert_or_assign(row.key, row).second;
+    policies_->addPeer(row.key, peer.options);
+    machine_->peerAdded(row.key, kRequestsMax, 1, peer.options->rateLimit);
+    if (isNew) {
       machine_->peerKnown(row.key, row.store, row.storeEpoch);
     }
   }

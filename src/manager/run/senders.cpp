@@ -52,9 +52,48 @@ Sender& Senders::of(std::string_view peer) const {
 
 std::uint32_t Senders::initialCredit(std::string_view peer) const noexcept {
   try {
-    return std::max(of(peer).initialCredit(), 1U);
+    return common_ || !own_.empty() ? std::max(of(peer).initialCredit(), 1U) : 1;
   } catch (...) {
     return 1;
+  }
+}
+
+void Senders::usePeer(const std::shared_ptr<const PeerOptions>& peer, const std::string& problem) {
+  unusable_.erase(peer->name);
+  if (!problem.empty()) {
+    unusable_.emplace(peer->name, Unusable{"its definition cannot be used: " + problem, nullptr});
+    return;
+  }
+  if (!common_) {
+    unusable_.emplace(peer->name, Unusable{"this process has no sender for it", nullptr});
+    return;
+  }
+  try {
+    common_->changePeer(*peer);
+  } catch (const std::exception& error) {
+    unusable_.emplace(peer->name, Unusable{error.what(), peer});
+  }
+}
+
+void Senders::dropPeer(const std::string& name) {
+  unusable_.erase(name);
+  if (common_) {
+    common_->removePeer(name);
+  }
+}
+
+// What the sender missed, such as a file with keys, may be there by now.
+void Senders::requireUsable(const std::string& peer) {
+  const auto found = unusable_.find(peer);
+  if (found == unusable_.end()) {
+    return;
+  }
+  if (found->second.again) {
+    const std::shared_ptr<const PeerOptions> again = found->second.again;
+    usePeer(again, {});
+  }
+  if (const auto still = unusable_.find(peer); still != unusable_.end()) {
+    throw UnusablePeer(still->second.why);
   }
 }
 

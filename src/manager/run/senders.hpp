@@ -1,8 +1,10 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <map>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +14,12 @@
 #include "ackbox/sender.hpp"
 
 namespace ackbox::manager {
+
+/// Why a peer that was added at run time cannot be served.
+class UnusablePeer : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
 
 /// The senders of a run: the peers' own senders, and a common one for all other peers.
 ///
@@ -28,6 +36,12 @@ public:
   /// Whether each peer has a sender; `common`: there is a common one.
   [[nodiscard]] static bool suffice(std::span<const PeerOptions> peers, bool common);
 
+  /// Introduces a peer that was added or changed to its sender, unless `problem` says why it cannot be served.
+  void usePeer(const std::shared_ptr<const PeerOptions>& peer, const std::string& problem);
+  void dropPeer(const std::string& name);
+  /// Throws `UnusablePeer` for an added peer that cannot be served; to be called before each request.
+  void requireUsable(const std::string& peer);
+
   /// See `Sender::initialCredit`; at least 1, even if the sender returns less or throws.
   [[nodiscard]] std::uint32_t initialCredit(std::string_view peer) const noexcept;
   /// Passes the request on to the peer's sender, and starts the sender first if necessary. Passes on its exceptions.
@@ -41,10 +55,18 @@ public:
   [[nodiscard]] bool runInThisThread() const noexcept;
 
 private:
+  struct Unusable {
+    std::string why;
+    // Null: only a change of the peer helps.
+    std::shared_ptr<const PeerOptions> again;
+  };
+
   [[nodiscard]] Sender& of(std::string_view peer) const;
 
   std::shared_ptr<Sender> common_;
   std::vector<std::pair<std::string, Sender*>> own_;
+  // Added peers that cannot be served, by name.
+  std::map<std::string, Unusable, std::less<>> unusable_;
   // Each sender once.
   std::vector<std::shared_ptr<Sender>> all_;
   // Owned by the run's strand: the senders that could not be started, and the executor to start them on.

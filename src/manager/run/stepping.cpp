@@ -79,17 +79,23 @@ void Engine::discovered(const std::error_code& error, const std::vector<store::P
 std::vector<delivery::RunPeer> Engine::addPeers(const std::vector<store::PeerRow>& rows) {
   std::vector<delivery::RunPeer> known;
   for (const store::PeerRow& row : rows) {
-    const PeerOptions* const configured = core_->peerOptions(row.name);
-    if (configured != nullptr) {
-      peers_.emplace(row.key, row);
-      policies_.addPeer(row.key, row.name);
-      known.push_back({.key = row.key,
-                       .maxRequests = configured->maxRequests,
-                       .creditFrames = senders_.initialCredit(row.name),
-                       .rateLimit = configured->rateLimit,
-                       .store = row.store,
-                       .storeEpoch = row.storeEpoch});
+    const KnownPeer peer = core_->peer(row.name);
+    if (!peer.options) {
+      senders_.dropPeer(row.name);
+      continue;
     }
+    if (!row.definition.empty()) {
+      senders_.usePeer(peer.options, peer.problem);
+    }
+    const bool isNew = peers_.insert_or_assign(row.key, row).second;
+    policies_.addPeer(row.key, peer.options);
+    known.push_back({.key = row.key,
+                     .maxRequests = peer.options->maxRequests,
+                     .creditFrames = senders_.initialCredit(row.name),
+                     .rateLimit = peer.options->rateLimit,
+                     .store = row.store,
+                     .storeEpoch = row.storeEpoch,
+                     .isKnown = !isNew});
   }
   return known;
 }

@@ -36,7 +36,7 @@ namespace ackbox::store::sqlite {
 
 /// The parts with statements that need the tables.
 struct Components {
-  Components(Connection& connection, Transaction& transaction, const OutboxOptions& options,
+  Components(Connection& connection, Transaction& transaction, OutboxOptions& options,
              std::shared_ptr<Liveness> liveness, LatencyWindow& window)
       : counters(connection.handle(), connection.prefix()),
         states(connection.handle(), connection.prefix()),
@@ -51,7 +51,7 @@ struct Components {
                 shares,     latencies, gathered, options,  *options.clock, *options.random},
         holds(context),
         discovery(context, transaction, holds),
-        peers(context),
+        peers(context, options.peers, holds),
         peerResets(context, peers, discovery),
         outbox(context, peers, rows, discovery),
         claims(context),
@@ -126,6 +126,8 @@ struct Components {
       &peerResets,
       // These only cache rows that were read.
       &claimCache,
+      // After the holds, because steps go backward: a transaction begins with their count of orders.
+      &peers,
       &holds,
       &owners,
   };

@@ -43,6 +43,8 @@ struct Context {
   std::int64_t recallsDiscovered = 0;
   /// The number of recalls by any process, including the current transaction's.
   std::int64_t recallsMade = 0;
+  /// The orders by any process, including the peers added and removed, as `Holds` has read them last.
+  std::int64_t orders = -1;
   /// Sessions that were found damaged or missing since discovery last returned them.
   std::vector<delivery::SessionKey> damagedSessions = {};
 

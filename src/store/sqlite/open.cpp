@@ -1,5 +1,7 @@
 #include "store/sqlite/open.hpp"
 
+#include <utility>
+
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 
@@ -9,8 +11,9 @@ std::unique_ptr<store::Store> openStore(const std::filesystem::path& file, const
   return std::make_unique<SqliteStore>(StoreOptions{file, options, nullptr});
 }
 
-std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& file, const OutboxOptions& options) {
-  return std::make_unique<const SqliteReader>(file, options);
+std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& file, const OutboxOptions& options,
+                                                PeerLookup peers) {
+  return std::make_unique<const SqliteReader>(file, options, std::move(peers));
 }
 
 FileRepairReport repairFile(const std::filesystem::path& file, const OutboxOptions& options, bool isRehearsal) {

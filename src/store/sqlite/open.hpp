@@ -20,9 +20,10 @@ namespace ackbox::store::sqlite {
 /// Opens the store in `file`, as `OutboxManager::open` documents.
 [[nodiscard]] std::unique_ptr<store::Store> openStore(const std::filesystem::path& file, const OutboxOptions& options);
 
-/// Opens a reader of `file`, which a store has opened before, or which has passed `requireOutbox`.
+/// Opens a reader of `file`, which a store has opened before, or which has passed `requireOutbox`. Without `peers`, the
+/// peers are those of `options`.
 [[nodiscard]] std::unique_ptr<const store::Reader> openReader(const std::filesystem::path& file,
-                                                              const OutboxOptions& options);
+                                                              const OutboxOptions& options, PeerLookup peers = {});
 
 /// Throws as opening `file` for reading would: `cannotOpen`, `notADatabase`, `schemaTooNew`, `schemaMissing`, …
 void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options);

@@ -41,8 +41,8 @@ struct SqliteStore::Impl {
   void noteLook();
   void recount(RepairReport& report);
 
-  // Constant after construction.
-  const OutboxOptions options;
+  // Constant after construction, but for the peers that are added to the file (`Peers`).
+  OutboxOptions options;
   Connection connection;
   const std::shared_ptr<Liveness> liveness;
   LogKeeper logKeeper;
@@ -326,6 +326,19 @@ store::Owners& SqliteStore::owners() noexcept {
 Fill SqliteStore::fill() {
   Counters& counters = impl_->parts->counters;
   return {counters.live(), counters.liveBytes()};
+}
+
+// All counts are written first: with the second peer, each peer begins to have counts of its own.
+std::optional<bool> SqliteStore::addPeer(const PeerOptions& peer, std::string_view definition) {
+  impl_->parts->forward([](WriteBack& part) { part.flushAll(); });
+  const std::optional<bool> isNew = impl_->parts->peers.define(peer, definition);
+  impl_->parts->backward([](WriteBack& part) { part.forget(); });
+  return isNew;
+}
+
+PeerRemoval SqliteStore::removePeer(std::string_view name, WaitingMessages waiting) {
+  impl_->parts->forward([](WriteBack& part) { part.flushAll(); });
+  return impl_->parts->peers.remove(name, waiting);
 }
 
 RepairReport SqliteStore::repair() {

@@ -59,6 +59,8 @@ public:
 
   [[nodiscard]] Fill fill() override;
   [[nodiscard]] Vitals vitals() override;
+  std::optional<bool> addPeer(const PeerOptions& peer, std::string_view definition) override;
+  PeerRemoval removePeer(std::string_view name, WaitingMessages waiting) override;
   RepairReport repair() override;
   /// The same for a file that perhaps cannot be opened. A rehearsal is rolled back.
   static FileRepairReport repairFile(const StoreOptions& options, bool isRehearsal);

@@ -76,6 +76,10 @@ void sendAll(Agent& agent) {
   enqueue(message("bob", "retried", "retried-2"));
   enqueue(message("bob", "blocked", "blocked-2"));
   operations.pause("paused");
+  for (const char* peer : {"added", "removed"}) {
+    operations.addPeer({.name = peer, .agent = std::string("urn:agent:") + peer}, "{}");
+  }
+  operations.removePeer("removed");
   operations.pause("bob", "halted");
   enqueue(message("paused", "paused", "paused-1"));
   enqueue(message("bob", "halted", "halted-1"));

@@ -65,7 +65,7 @@ struct ApplicationWriter::Impl final : private ApplicationTables, private Enqueu
       : ApplicationTables(connection, givenOptions),
         EnqueueSteps(handle, options, *clock, *random, rows, counters, lazyRows),
         committed(std::move(givenCommitted)),
-        selectPeer(handle, "SELECT id FROM #peers WHERE name=?1", options.tablePrefix),
+        selectPeer(handle, "SELECT id FROM #peers WHERE name=?1 AND removed_at_ms=0", options.tablePrefix),
         // Looks at 256 rows at most: behind more dead letters, the gauges are trusted.
         selectAny(handle,
                   "SELECT count(*)=256 OR coalesce(sum(state IN (0,2)),0)>0 FROM (SELECT state FROM #outbox WHERE "

@@ -6,7 +6,7 @@ namespace ackbox::store::sqlite {
 
 Holds::Holds(Context& context)
     : context_(context),
-      findPeer_(context.prepare("SELECT id FROM #peers WHERE name=?1")),
+      findPeer_(context.prepare("SELECT id FROM #peers WHERE name=?1 AND removed_at_ms=0")),
       pausePeer_(context.prepare("UPDATE #peers SET paused_at_ms=?2 WHERE id=?1 AND paused_at_ms=0")),
       isPeerPaused_(context.prepare("SELECT paused_at_ms<>0 FROM #peers WHERE id=?1")),
       // A disabled peer is probed again, so it becomes held until it answers.
@@ -27,7 +27,7 @@ Holds::Holds(Context& context)
       countChange_(context.prepare("UPDATE #meta SET orders=orders+1")),
       count_(context.prepare("SELECT orders FROM #meta")),
       selectPeers_(context.prepare("SELECT id,down,hold,failures,down_since_ms,next_probe_at_ms,last_error,"
-                                   "paused_at_ms,resumes FROM #peers")),
+                                   "paused_at_ms<>0 OR removed_at_ms<>0,resumes FROM #peers")),
       selectSessions_(
           context.prepare("SELECT id FROM #sessions INDEXED BY #sessions_paused WHERE paused_at_ms<>0 UNION "
                           "SELECT id FROM #sessions INDEXED BY #sessions_blocked WHERE blocked_by<>0 ORDER BY id")) {}
@@ -104,8 +104,8 @@ void Holds::refresh() {
   Query query(count_);
   query.next();
   const std::int64_t now = query.integer(0);
-  isChanged_ = isChanged_ || now != seen_;
-  seen_ = now;
+  isChanged_ = isChanged_ || now != context_.orders;
+  context_.orders = now;
 }
 
 std::optional<delivery::HoldSnapshot> Holds::takeChanged() {

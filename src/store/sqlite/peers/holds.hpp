@@ -27,6 +27,8 @@ public:
   /// The dead letter `key` is about to be removed: the session that it blocked continues.
   void endBlock(delivery::SessionKey session, delivery::MessageKey key);
 
+  /// Counts a change, so that every process notices it.
+  void countChange();
   /// Reads whether another connection has changed the holds.
   void refresh();
   /// Makes `takeChanged` return the holds even if they have not changed.
@@ -43,8 +45,6 @@ public:
 
 private:
   [[nodiscard]] delivery::PeerKey peerOf(std::string_view peer);
-  void countChange();
-
   Context& context_;
   Statement findPeer_;
   Statement pausePeer_;
@@ -61,7 +61,6 @@ private:
   Statement count_;
   Statement selectPeers_;
   Statement selectSessions_;
-  std::int64_t seen_ = -1;
   bool isChanged_ = true;
 };
 

@@ -1,10 +1,18 @@
 #include "store/sqlite/peers/peers.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <memory>
 #include <utility>
+
+#include "ackbox/error.hpp"
+#include "store/sqlite/cache/lazy_session_rows.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
+
+// Each costs some memory in every process that has the file open.
+constexpr std::size_t kAddedPeersMax = 10'000;
 
 // The only peer in the file; 0 if there are none or several.
 std::int64_t loneOf(const Context& context) {
@@ -14,18 +22,56 @@ std::int64_t loneOf(const Context& context) {
   return query.integer(0);
 }
 
+// Of `selectAll_` or `selectAdded_`.
+PeerRow rowOf(const Query& query) {
+  return {.key = query.integer(0),
+          .name = query.text(1),
+          .url = query.text(2),
+          .agent = query.text(3),
+          .maxRequests = query.as<std::uint32_t>(4),
+          .store = query.text(5),
+          .storeEpoch = query.as<std::uint64_t>(6),
+          .definition = query.text(7)};
+}
+
+PeerOptions optionsOf(const PeerRow& row) {
+  PeerOptions peer;
+  peer.name = row.name;
+  peer.url = row.url;
+  peer.agent = row.agent;
+  peer.maxRequests = std::max(row.maxRequests, 1U);
+  return peer;
+}
+
 }  // namespace
 
 std::vector<PeerOptions> configuredPeers(const OutboxOptions& options) {
   return options.peers.empty() && !options.adoptPeers ? std::vector<PeerOptions>(1) : options.peers;
 }
 
-Peers::Peers(Context& context)
+Peers::Peers(Context& context, std::vector<PeerOptions>& options, Holds& holds)
     : context_(context),
-      upsert_(context.prepare(
-          "INSERT INTO #peers(name,url,agent,max_requests) VALUES(?1,?2,?3,?4) "
-          "ON CONFLICT(name) DO UPDATE SET url=?2, agent=?3, max_requests=?4 RETURNING id,store,store_epoch")),
-      selectAll_(context.prepare("SELECT id,name,url,agent,max_requests,store,store_epoch FROM #peers ORDER BY id")),
+      options_(options),
+      holds_(holds),
+      upsert_(
+          context.prepare("INSERT INTO #peers(name,url,agent,max_requests) VALUES(?1,?2,?3,?4) ON CONFLICT(name) DO "
+                          "UPDATE SET url=?2, agent=?3, max_requests=?4, removed_at_ms=0 RETURNING "
+                          "id,store,store_epoch")),
+      define_(context.prepare("UPDATE #peers SET definition=?2 WHERE name=?1")),
+      remove_(context.prepare("UPDATE #peers SET definition='', removed_at_ms=?2 WHERE name=?1")),
+      selectAddedNow_(context.prepare("SELECT definition<>'', removed_at_ms<>0 FROM #peers WHERE name=?1")),
+      countDefined_(context.prepare("SELECT count(*) FROM #peers WHERE definition<>'' AND name<>?1")),
+      countLive_(context.prepare(std::string("SELECT coalesce(sum(")
+                                     .append(kSessionLive)
+                                     .append("),0) FROM #peers AS p JOIN #sessions AS s ON s.peer_id=p.id JOIN "
+                                             "#session_states AS m ON m.session_id=s.id LEFT JOIN ")
+                                     .append(kUnwrittenTails)
+                                     .append(" AS t ON t.session_id=s.id WHERE p.name=?1"))),
+      selectAll_(context.prepare("SELECT id,name,url,agent,max_requests,store,store_epoch,definition,removed_at_ms<>0 "
+                                 "FROM #peers ORDER BY id")),
+      selectAdded_(
+          context.prepare("SELECT id,name,url,agent,max_requests,store,store_epoch,definition,removed_at_ms<>0 "
+                          "FROM #peers WHERE definition<>'' OR removed_at_ms<>0 ORDER BY id")),
       disabling_(context.prepare(
           "UPDATE #meta SET orders=orders+1 WHERE ?2<>(SELECT hold FROM #peers WHERE id=?1) AND 2 IN (?2,"
           "(SELECT hold FROM #peers WHERE id=?1))")),
@@ -36,24 +82,201 @@ Peers::Peers(Context& context)
 void Peers::configure() {
   const std::int64_t lone = loneOf(context_);
   for (const PeerOptions& peer : configuredPeers(context_.options)) {
-    Query query(upsert_, peer.name, peer.url, peer.agent, peer.maxRequests);
-    query.next();
-    PeerRow row{query.integer(0),          peer.name, peer.url, peer.agent, peer.maxRequests, query.text(1),
-                query.as<std::uint64_t>(2)};
-    // A statement with RETURNING takes effect only when it is stepped to its end.
-    query.run();
-    add(std::move(row));
+    add(write(peer));
+    configured_.insert(peer.name);
   }
   countEach(lone);
   if (context_.options.adoptPeers) {
     Query query(selectAll_);
     while (query.next()) {
-      if (find(query.view(1)) == nullptr) {
-        add({query.integer(0), query.text(1), query.text(2), query.text(3), query.as<std::uint32_t>(4), query.text(5),
-             query.as<std::uint64_t>(6)});
+      PeerRow row = rowOf(query);
+      if (find(row.name) == nullptr && row.definition.empty() && query.integer(8) == 0) {
+        add(std::move(row));
       }
     }
   }
+  isConfigured_ = true;
+  refresh();
+}
+
+PeerRow Peers::write(const PeerOptions& peer) {
+  Query query(upsert_, peer.name, peer.url, peer.agent, peer.maxRequests);
+  query.next();
+  PeerRow row{query.integer(0),          peer.name, peer.url, peer.agent, peer.maxRequests, query.text(1),
+              query.as<std::uint64_t>(2)};
+  // A statement with RETURNING takes effect only when it is stepped to its end.
+  query.run();
+  return row;
+}
+
+std::optional<bool> Peers::define(const PeerOptions& peer, std::string_view definition) {
+  requireNoScope();
+  {
+    Query query(countDefined_, peer.name);
+    query.next();
+    if (query.as<std::size_t>(0) >= kAddedPeersMax) {
+      return std::nullopt;
+    }
+  }
+  const bool isNew = standingOf(peer.name) != Standing::added;
+  isTouched_ = true;
+  const std::int64_t lone = loneOf(context_);
+  static_cast<void>(write(peer));
+  Query(define_, peer.name, definition).run();
+  countEach(lone);
+  holds_.countChange();
+  refresh();
+  return isNew;
+}
+
+PeerRemoval Peers::remove(std::string_view name, WaitingMessages waiting) {
+  requireNoScope();
+  PeerRemoval report;
+  {
+    Query query(countLive_, name);
+    query.next();
+    report.left = query.as<std::uint64_t>(0);
+  }
+  const Standing standing = standingOf(name);
+  report.isRemoved = standing == Standing::removed;
+  if (standing == Standing::other || (report.isRemoved && report.left == 0)) {
+    throw Error(Errc::unknownPeer, "no peer '" + std::string(name) + "' was added to the file");
+  }
+  if (report.isRemoved || (report.left != 0 && waiting == WaitingMessages::refuse)) {
+    return report;
+  }
+  isTouched_ = true;
+  Query(remove_, name, context_.clock.wallNow()).run();
+  holds_.countChange();
+  refresh();
+  report.isRemoved = true;
+  return report;
+}
+
+Peers::Standing Peers::standingOf(std::string_view name) {
+  Query query(selectAddedNow_, name);
+  if (!query.next()) {
+    return Standing::other;
+  }
+  return query.integer(1) != 0 ? Standing::removed : query.integer(0) != 0 ? Standing::added : Standing::other;
+}
+
+void Peers::begun(bool othersCommitted) {
+  if (isConfigured_ && (orders_ < 0 || (othersCommitted && orders_ != context_.orders))) {
+    refresh();
+  }
+}
+
+void Peers::committed() noexcept {
+  isTouched_ = false;
+  UnscopedWriteBack::committed();
+}
+
+// What this transaction has changed is read again.
+void Peers::forget() noexcept {
+  orders_ = std::exchange(isTouched_, false) ? -1 : orders_;
+}
+
+void Peers::refresh() {
+  std::set<std::string, std::less<>> left;
+  for (const auto& [name, added] : added_) {
+    left.insert(name);
+  }
+  for (Query query(selectAdded_); query.next();) {
+    PeerRow row = rowOf(query);
+    if (query.integer(8) == 0 && !configured_.contains(row.name)) {
+      left.erase(row.name);
+      see(std::move(row));
+    } else if (context_.options.adoptPeers && find(row.name) != nullptr && !configured_.contains(row.name)) {
+      // It was adopted before it was removed.
+      left.insert(row.name);
+    }
+  }
+  for (const std::string& name : left) {
+    drop(name);
+  }
+  orders_ = context_.orders;
+}
+
+void Peers::see(PeerRow row) {
+  const auto known = added_.find(row.name);
+  if (known != added_.end() && known->second.definition == row.definition) {
+    return;
+  }
+  if (!context_.options.addedPeer && !context_.options.adoptPeers) {
+    return;
+  }
+  PeerChange change = used(std::move(row));
+  place(change);
+  changes_.push_back(std::move(change));
+}
+
+// A function of the program reads the definition, which comes from the file.
+PeerChange Peers::used(PeerRow row) const {
+  PeerChange change;
+  try {
+    PeerOptions peer;
+    if (context_.options.addedPeer) {
+      peer = context_.options.addedPeer(row.name, row.definition);
+      if (peer.sender) {
+        throw OptionError("sender", "must not be set for a peer that is added to the file");
+      }
+    } else {
+      peer = optionsOf(row);
+    }
+    peer.name = row.name;
+    OutboxOptions alone;
+    alone.peers = {peer};
+    alone.ackedRetention = context_.options.ackedRetention;
+    validate(alone);
+    change.options = std::make_shared<const PeerOptions>(std::move(peer));
+  } catch (const std::exception& error) {
+    change.problem = error.what();
+    change.options = std::make_shared<const PeerOptions>(optionsOf(row));
+  }
+  change.row = std::move(row);
+  return change;
+}
+
+void Peers::place(const PeerChange& change) {
+  if (const auto row = byName_.find(change.row.name); row != byName_.end()) {
+    rows_[row->second] = change.row;
+  } else {
+    add(change.row);
+  }
+  Added& added = added_[change.row.name];
+  added.definition = change.row.definition;
+  if (!added.place) {
+    added.place = options_.size();
+    options_.emplace_back();
+  }
+  options_[*added.place] = *change.options;
+}
+
+void Peers::drop(const std::string& name) {
+  const auto place = byName_.find(name);
+  if (place == byName_.end()) {
+    return;
+  }
+  const std::size_t index = place->second;
+  byName_.erase(place);
+  changes_.push_back({.row = rows_[index], .options = {}, .problem = {}});
+  rows_[index] = std::move(rows_.back());
+  rows_.pop_back();
+  if (index < rows_.size()) {
+    byName_.at(rows_[index].name) = index;
+  }
+  if (const auto added = added_.find(name); added != added_.end()) {
+    // The last of the options takes its place; it belongs to an added peer, too.
+    added_.at(options_.back().name).place = added->second.place;
+    options_[*added->second.place] = std::move(options_.back());
+    options_.pop_back();
+    added_.erase(added);
+  }
+}
+
+std::vector<PeerChange> Peers::takeChanges() {
+  return std::exchange(changes_, {});
 }
 
 std::vector<PeerRow> Peers::current() {

@@ -42,30 +42,34 @@ struct Explainer::Facts {
   std::int64_t live = 0;
   WallTime unattendedSince{};
   std::string unattendedType;
+  WallTime peerRemovedAt{};
 };
 
-Explainer::Explainer(sqlite3* connection, const OutboxOptions& options)
+Explainer::Explainer(sqlite3* connection, const OutboxOptions& options, PeerLookup peers)
     : options_(options),
+      peers_(std::move(peers)),
       sidecar_(ownersFile(connection, options.tablePrefix)),
-      facts_(connection,
-             std::string("SELECT o.id,o.session_id,")
-                 .append(kRowOwner)
-                 .append(",o.expires_at_ms,")
-                 .append(kSessionOwner)
-                 .append(",m.due_at_ms,p.down,p.next_probe_at_ms,"
-                         "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms,p.hold,p.paused_at_ms,s.paused_at_ms,"
-                         "s.blocked_at_ms,b.sequence,b.reason,p.down_since_ms,")
-                 .append(kSessionHead)
-                 .append(",")
-                 .append(kSessionLive)
-                 .append(",p.unattended_since_ms,p.unattended_type FROM #outbox AS o JOIN #sessions AS s ON "
-                         "s.id=o.session_id JOIN #session_states AS m ON "
-                         "m.session_id=s.id JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN #outbox AS b ON "
-                         "b.id=s.blocked_by LEFT JOIN ")
-                 .append(kUnwrittenTails)
-                 .append(" AS t ON t.session_id=s.id WHERE o.id=")
-                 .append(keyOfMessage()),
-             options.tablePrefix),
+      facts_(
+          connection,
+          std::string("SELECT o.id,o.session_id,")
+              .append(kRowOwner)
+              .append(",o.expires_at_ms,")
+              .append(kSessionOwner)
+              .append(",m.due_at_ms,p.down,p.next_probe_at_ms,"
+                      "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms,p.hold,p.paused_at_ms,s.paused_at_ms,"
+                      "s.blocked_at_ms,b.sequence,b.reason,p.down_since_ms,")
+              .append(kSessionHead)
+              .append(",")
+              .append(kSessionLive)
+              .append(
+                  ",p.unattended_since_ms,p.unattended_type,p.removed_at_ms FROM #outbox AS o JOIN #sessions AS s ON "
+                  "s.id=o.session_id JOIN #session_states AS m ON "
+                  "m.session_id=s.id JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN #outbox AS b ON "
+                  "b.id=s.blocked_by LEFT JOIN ")
+              .append(kUnwrittenTails)
+              .append(" AS t ON t.session_id=s.id WHERE o.id=")
+              .append(keyOfMessage()),
+          options.tablePrefix),
       inFlight_(connection,
                 std::string("SELECT min(o.sequence),o.retry_count,o.last_error FROM ")
                     .append(kClaimedRows)
@@ -114,6 +118,7 @@ std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::Mes
     facts.live = query.integer(20);
     facts.unattendedSince = query.instant(21);
     facts.unattendedType = query.text(22);
+    facts.peerRemovedAt = query.instant(23);
   }
   std::vector<Reason> reasons;
   switch (message.state) {
@@ -147,7 +152,7 @@ void Explainer::explainPending(const Facts& facts, const MessageInfo& message, d
   if (facts.expiresAt && *facts.expiresAt <= now) {
     reasons.push_back({.blockReason = BlockReason::expired, .until = *facts.expiresAt, .detail = {}});
   }
-  const auto horizon = retryPolicyOf(options_, message.peer, message.session).horizon;
+  const auto horizon = retryOf(message).horizon;
   const WallTime start = std::max(message.enqueuedAt, facts.notBefore.value_or(message.enqueuedAt));
   if (horizon.count() > 0 && now - start >= horizon) {
     reasons.push_back({.blockReason = BlockReason::pastHorizon, .until = start + horizon, .detail = {}});
@@ -190,11 +195,29 @@ void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std:
     reasons.push_back(
         {.blockReason = how, .until = facts.nextProbeAt, .since = facts.downSince, .detail = facts.peerError});
   }
-  const std::vector<PeerOptions> configured = configuredPeers(options_);
-  if (!options_.adoptPeers && std::none_of(configured.begin(), configured.end(),
-                                           [&](const PeerOptions& peer) { return peer.name == message.peer; })) {
+  if (facts.peerRemovedAt != WallTime{}) {
+    reasons.push_back({.blockReason = BlockReason::peerRemoved, .until = facts.peerRemovedAt, .detail = {}});
+  } else if (!isPeerHere(message.peer)) {
     reasons.push_back({.blockReason = BlockReason::peerNotConfigured, .detail = {}});
   }
+}
+
+bool Explainer::isPeerHere(const std::string& name) const {
+  if (options_.adoptPeers) {
+    return true;
+  }
+  if (peers_) {
+    return peers_(name) != nullptr;
+  }
+  const std::vector<PeerOptions> configured = configuredPeers(options_);
+  return std::ranges::find(configured, name, &PeerOptions::name) != configured.end();
+}
+
+RetryPolicy Explainer::retryOf(const MessageInfo& message) const {
+  const std::shared_ptr<const PeerOptions> peer = peers_ ? peers_(message.peer) : nullptr;
+  const RetryPolicy* const own = retryPolicyOfSessions(options_, message.peer, message.session);
+  return own == nullptr && peer ? retryPolicyOfPeer(options_, *peer)
+                                : retryPolicyOf(options_, message.peer, message.session);
 }
 
 // The session stores its head, which is stale only while a claim is partly settled. Then, as there is no index by

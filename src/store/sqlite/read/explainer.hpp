@@ -1,11 +1,15 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/options.hpp"
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
+#include "store/reader.hpp"
 #include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
@@ -15,7 +19,7 @@ namespace ackbox::store::sqlite {
 /// Thread-safety: that of the connection.
 class Explainer {
 public:
-  Explainer(sqlite3* connection, const OutboxOptions& options);
+  Explainer(sqlite3* connection, const OutboxOptions& options, PeerLookup peers);
 
   /// The reasons for `message`, which is in the file. No live row has a smaller key than `oldest`.
   [[nodiscard]] std::vector<Reason> reasons(const MessageInfo& message, delivery::MessageKey oldest);
@@ -26,10 +30,14 @@ private:
   void explainPending(const Facts& facts, const MessageInfo& message, delivery::MessageKey oldest,
                       std::vector<Reason>& reasons);
   void explainPeer(const Facts& facts, const MessageInfo& message, std::vector<Reason>& reasons) const;
+  [[nodiscard]] bool isPeerHere(const std::string& name) const;
+  [[nodiscard]] RetryPolicy retryOf(const MessageInfo& message) const;
   [[nodiscard]] std::optional<Reason> ahead(const Facts& facts, delivery::MessageKey oldest);
   [[nodiscard]] Reason ownerReason(BlockReason whenAlive, std::int64_t owner);
 
   const OutboxOptions options_;
+  // Empty: the peers are those of the options.
+  const PeerLookup peers_;
   const std::filesystem::path sidecar_;
   Statement facts_;
   Statement inFlight_;

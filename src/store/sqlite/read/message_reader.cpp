@@ -9,7 +9,7 @@
 
 namespace ackbox::store::sqlite {
 
-MessageReader::MessageReader(sqlite3* connection, const OutboxOptions& options)
+MessageReader::MessageReader(sqlite3* connection, const OutboxOptions& options, PeerLookup peers)
     : sidecar_(ownersFile(connection, options.tablePrefix)),
       find_(connection,
             "SELECT " + infoColumns() +
@@ -19,7 +19,7 @@ MessageReader::MessageReader(sqlite3* connection, const OutboxOptions& options)
             options.tablePrefix),
       attempts_(connection, attemptSelect(), options.tablePrefix),
       owners_(connection, "SELECT id,pid FROM #owners ORDER BY id", options.tablePrefix),
-      explainer_(connection, options) {}
+      explainer_(connection, options, std::move(peers)) {}
 
 std::optional<MessageInfo> MessageReader::find(std::string_view messageId) {
   Query query(find_, messageId);

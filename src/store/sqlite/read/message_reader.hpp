@@ -10,6 +10,7 @@
 #include "ackbox/message_page.hpp"
 #include "ackbox/options.hpp"
 #include "sqlite/statement.hpp"
+#include "store/reader.hpp"
 #include "store/sqlite/read/explainer.hpp"
 #include "store/sqlite/read/stats_reader.hpp"
 #include "store/sqlite/sqlite_names.hpp"
@@ -22,7 +23,8 @@ namespace ackbox::store::sqlite {
 /// Thread-safety: that of the connection.
 class MessageReader {
 public:
-  MessageReader(sqlite3* connection, const OutboxOptions& options);
+  /// Without `peers`, the peers are those of `options`.
+  MessageReader(sqlite3* connection, const OutboxOptions& options, PeerLookup peers = {});
 
   /// Nothing: the file has no message of this id.
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId);

@@ -30,11 +30,11 @@ void requireOutbox(const std::filesystem::path& file, const OutboxOptions& optio
 }
 
 struct SqliteReader::Impl {
-  Impl(const std::filesystem::path& givenFile, const OutboxOptions& givenOptions)
+  Impl(const std::filesystem::path& givenFile, const OutboxOptions& givenOptions, PeerLookup peers)
       : file(givenFile),
         options(validated(givenOptions)),
         database(file, options),
-        messages(database.getHandle(), options),
+        messages(database.getHandle(), options, std::move(peers)),
         frame(database.getHandle(),
               "SELECT p.name,s.name,o.type,o.data,o.expires_at_ms,o.traceparent,o.correlation_id,"
               "o.not_before_ms,s.priority,o.supersede_key FROM #outbox AS o "
@@ -60,8 +60,8 @@ struct SqliteReader::Impl {
   StatusReader status ACKBOX_GUARDED_BY(mutex);
 };
 
-SqliteReader::SqliteReader(const std::filesystem::path& file, const OutboxOptions& options)
-    : impl_(std::make_unique<Impl>(file, options)) {}
+SqliteReader::SqliteReader(const std::filesystem::path& file, const OutboxOptions& options, PeerLookup peers)
+    : impl_(std::make_unique<Impl>(file, options, std::move(peers))) {}
 
 SqliteReader::~SqliteReader() = default;
 

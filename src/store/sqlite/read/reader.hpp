@@ -29,8 +29,8 @@ namespace ackbox::store::sqlite {
 /// Throws `Error`. Thread-safety: all members may be called from any thread.
 class SqliteReader final : public store::Reader {
 public:
-  /// The file must have been opened by a store before, or have passed `requireOutbox`.
-  SqliteReader(const std::filesystem::path& file, const OutboxOptions& options);
+  /// As `openReader`.
+  SqliteReader(const std::filesystem::path& file, const OutboxOptions& options, PeerLookup peers);
   ~SqliteReader() override;
 
   [[nodiscard]] bool isOutdated() const override;

@@ -8,6 +8,7 @@
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/read/message_pages.hpp"
+#include "store/sqlite/read/status.hpp"
 #include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
@@ -100,7 +101,8 @@ StatsReader::StatsReader(sqlite3* connection, const OutboxOptions& options)
                  peerCounterColumns() +
                  ",c.peer_id IS NOT NULL,p.unattended_since_ms,p.unattended_type FROM #peers AS p LEFT JOIN "
                  "#peer_counters AS c ON "
-                 "c.peer_id=p.id ORDER BY p.id",
+                 "c.peer_id=p.id WHERE " +
+                 std::string(kIsPeerShown) + " ORDER BY p.id",
              options_.tablePrefix),
       session_(connection,
                selectSession() +

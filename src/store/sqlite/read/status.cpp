@@ -9,8 +9,10 @@
 namespace ackbox::store::sqlite {
 StatusReader::StatusReader(sqlite3* connection, std::string_view prefix)
     : selectPeers_(connection,
-                   "SELECT id,name,down,hold,failures,next_probe_at_ms,last_error,changed_at_ms,paused_at_ms FROM "
-                   "#peers ORDER BY name",
+                   std::string("SELECT id,name,down,hold,failures,next_probe_at_ms,last_error,changed_at_ms,"
+                               "paused_at_ms,definition,removed_at_ms FROM #peers AS p WHERE ")
+                       .append(kIsPeerShown)
+                       .append(" ORDER BY name"),
                    prefix),
       selectBlocked_(connection,
                      std::string("SELECT p.name,s.name,s.blocked_at_ms,")
@@ -40,6 +42,8 @@ std::vector<KeyedStatus> StatusReader::peers() {
     peer.status.failures = query.as<std::uint32_t>(4);
     peer.status.nextProbeAt = query.instant(5);
     peer.status.lastError = query.text(6);
+    peer.status.definition = query.text(9);
+    peer.status.isRemoved = query.integer(10) != 0;
     peer.status.since = pausedAt != WallTime{} ? pausedAt : query.instant(7);
     found.push_back(std::move(peer));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "ackbox/peer_status.hpp"
@@ -9,6 +10,11 @@
 #include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
+
+/// Whether a row `p` of #peers is shown: one that was removed is while it has messages.
+inline constexpr std::string_view kIsPeerShown =
+    "(p.removed_at_ms=0 OR EXISTS(SELECT 1 FROM #sessions AS s JOIN #session_states AS m ON m.session_id=s.id WHERE "
+    "s.peer_id=p.id AND (m.live<>0 OR m.failed<>0)))";
 
 /// Reads the state of the circuits, and the blocked sessions. In a snapshot, so that the facts are of one instant.
 ///

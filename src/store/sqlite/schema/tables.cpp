@@ -46,7 +46,10 @@ CREATE TABLE #peers(  -- where frames go
   resent INTEGER NOT NULL DEFAULT 0,               -- total: messages sent again for that
   unattended_since_ms INTEGER NOT NULL DEFAULT 0,  -- since when it has no application for some that it deferred; 0: it
                                                    -- has
-  unattended_type TEXT NOT NULL DEFAULT ''         -- their type; empty: it has
+  unattended_type TEXT NOT NULL DEFAULT '',        -- their type; empty: it has
+  definition TEXT NOT NULL DEFAULT '',             -- of a peer that was added at run time, for the program that uses
+                                                   -- it; empty: a program's configuration has it
+  removed_at_ms INTEGER NOT NULL DEFAULT 0         -- 0: not removed. Enqueues to it are refused, nothing is sent to it
 );
 CREATE TABLE #sessions(  -- ordered sessions and queues of unordered messages, each to one peer
   id INTEGER PRIMARY KEY,                    -- what its rows name it by

@@ -67,6 +67,7 @@ std::string deadLetters() {
                  "WHEN 'retry-policy' THEN 'the application''s retry function gave it up' ",
                  "WHEN 'dead-letter-by-policy' THEN 'the application gave it up' ",
                  "WHEN 'marked-failed' THEN 'an operator gave it up' ",
+                 "WHEN 'peer-removed' THEN 'an operator removed its peer' ",
                  "WHEN 'rejected' THEN 'the peer refused it for good' ",
                  "WHEN 'damaged' THEN 'the file does not hold it as it was enqueued, so it was not sent' ",
                  "WHEN 'rejected-request' THEN 'the peer could not read a request with this message alone' ",
@@ -95,7 +96,8 @@ std::string peers() {
                  instantOrNone("iif(paused_at_ms<>0,paused_at_ms,changed_at_ms)"), " AS since,failures,",
                  instantOrNone("iif(down=0,0,next_probe_at_ms)"),
                  " AS next_probe_at,nullif(last_error,'') AS last_error,nullif(store,'') AS store,resets,",
-                 instantOrNone("reset_at_ms"), " AS last_reset_at,resent FROM #peers"});
+                 instantOrNone("reset_at_ms"), " AS last_reset_at,resent,", instantOrNone("removed_at_ms"),
+                 " AS removed_at FROM #peers"});
 }
 
 std::string processedMessages() {
