@@ -229,7 +229,7 @@ struct OutboxOptions {
   HealthThresholds health = {};
 
   /// Receives the records of the outbox's events, see `LogSink`, such as `logToStandardError()`. Empty (default): only
-  /// these go to standard error, once for each cause or peer: the eleven kinds that docs/log.md names, such as
+  /// these go to standard error, once for each cause or peer: the twelve kinds that docs/log.md names, such as
   /// a file that could not be opened, a process that cannot go on, or a peer that cannot be reached. A sink that does
   /// nothing silences these, too.
   LogSink log = {};

@@ -51,6 +51,10 @@ struct Arguments {
   std::optional<std::string> typeWanted;
   std::uint64_t maxPending = 1'000'000;
 
+  // add-peer, remove-peer
+  std::string definition;
+  bool failMessages = false;
+
   // forget
   std::string source;
   std::string origin;

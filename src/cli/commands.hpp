@@ -25,6 +25,8 @@ int markFailed(Console& console, const Arguments& arguments);
 int pause(Console& console, const Arguments& arguments);
 int resume(Console& console, const Arguments& arguments);
 int unblock(Console& console, const Arguments& arguments);
+int addPeer(Console& console, const Arguments& arguments);
+int removePeer(Console& console, const Arguments& arguments);
 int vacuum(Console& console, const Arguments& arguments);
 int senders(Console& console, const Arguments& arguments);
 int inbox(Console& console, const Arguments& arguments);

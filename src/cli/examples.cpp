@@ -37,6 +37,8 @@ constexpr std::array kExamples = std::to_array<Example>({
     {"pause", "ackbox pause agent.db bob --session orders"},
     {"resume", "ackbox resume agent.db bob"},
     {"unblock", "ackbox unblock agent.db bob orders"},
+    {"add-peer", "ackbox add-peer agent.db carol '{\"url\":\"https://carol.example.com/inbox\"}'"},
+    {"remove-peer", "ackbox remove-peer agent.db carol"},
     {"vacuum", "ackbox vacuum agent.db"},
     {"forget", "ackbox forget agent.db urn:agent:alice --yes"},
     {"repair", "ackbox repair agent.db --dry-run"},

@@ -291,6 +291,19 @@ void addSteering(Grammar& grammar, Arguments& arguments) {
   CLI::App& unblock = grammar.change("unblock", "Let a session go on past the dead letter that stopped it");
   grammar.addPeer(unblock);
   unblock.add_option("SESSION", arguments.session, "The session's name")->required()->type_name("");
+  CLI::App& addPeer =
+      grammar.change("add-peer", "Add a peer to the file, or change one that was added, for running agents too");
+  grammar.addPeer(addPeer);
+  addPeer
+      .add_option("DEFINITION", arguments.definition,
+                  "JSON as in peers of the configuration, without a name, such as {\"url\":\"https://…\"}; -: from "
+                  "standard input")
+      ->required()
+      ->type_name("");
+  CLI::App& removePeer =
+      grammar.change("remove-peer", "Remove a peer that was added; refused while messages to it are not settled");
+  grammar.addPeer(removePeer);
+  removePeer.add_flag("--fail-messages", arguments.failMessages, "Make these messages dead letters");
   grammar.change("vacuum", "Give the file's free pages back to the file system, beside running agents");
   CLI::App& forget = grammar.change("forget",
                                     "Delete the deduplication records of a sender, or of one of its stores. If it "
@@ -403,7 +416,8 @@ const std::vector<Group>& groups() {
   static const std::vector<Group> all = {
       {"Begin", {"init", "serve", "health", "enqueue"}},
       {"Look at an outbox", {"stats", "top", "peers", "sessions", "blocked", "list", "show", "explain"}},
-      {"Change what is sent", {"retry", "resend", "discard", "mark-failed", "pause", "resume", "unblock"}},
+      {"Change what is sent",
+       {"retry", "resend", "discard", "mark-failed", "pause", "resume", "unblock", "add-peer", "remove-peer"}},
       {"Received frames",
        {"inbox", "inbox-show", "inbox-explain", "inbox-retry", "inbox-discard", "senders", "forget"}},
       {"Watch", {"check", "doctor"}},

@@ -50,6 +50,7 @@ int main(int argumentCount, char** argumentValues) {
                                  .clock = ackbox::systemClock(),
                                  .random = ackbox::systemRandom(),
                                  .serve = ackbox::serve::runServe,
-                                 .health = ackbox::serve::runHealth};
+                                 .health = ackbox::serve::runHealth,
+                                 .readPeer = ackbox::serve::readPeerOfTool};
   return ackbox::cli::run(world);
 }

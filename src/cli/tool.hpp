@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ackbox/clock.hpp"
+#include "ackbox/options.hpp"
 #include "ackbox/random.hpp"
 
 namespace ackbox::cli {
@@ -44,6 +45,8 @@ struct World {
   /// The daemon's `serve` and `health`, which are built on this library. If empty, both commands are refused.
   std::function<int(Console&, const Arguments&)> serve = {};
   std::function<int(Console&, const Arguments&)> health = {};
+  /// The peer of a definition; throws `OptionError`. Of the daemon, too.
+  std::function<PeerOptions(const std::string& name, const std::string& definition)> readPeer = {};
   /// Replaces the query to the kernel, if set.
   std::function<Disk(const std::filesystem::path&)> disk = {};
 };

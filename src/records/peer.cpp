@@ -51,6 +51,10 @@ constexpr std::array kPeer{
     ofPeer<&PeerStats::unattendedSince>("unattended_since_at_ms",
                                         "Since when the peer has had no application for some of what it deferred."),
     ofPeer<&PeerStats::unattendedType>("unattended_type", "Their type."),
+    field<[](const PeerFigures& peer) { return !peer.circuit.definition.empty(); }>(
+        "added", "It was added at run time, and is not of a configuration."),
+    field<[](const PeerFigures& peer) { return peer.circuit.isRemoved; }>(
+        "removed", "It was removed, and is shown until its messages are gone."),
     forPeople<&probeOf>({"", "PROBE"}),
     forPeople<[](const PeerFigures& peer) { return peer.figures.lastError; }>({"", "LAST ERROR", Form::error}),
 };

@@ -171,6 +171,12 @@ int runServe(Console& console, const Arguments& arguments) {
   return cli::kDone;
 }
 
+PeerOptions readPeerOfTool(const std::string& name, const std::string& definition) {
+  Config config;
+  config.addedPeers.secretsFolder = ".";
+  return definedPeer(name, definition, config);
+}
+
 int runHealth(Console& console, const Arguments& arguments) {
   using State = HealthCheckResult::State;
   const HealthCheckResult result = checkHealth(arguments.url, arguments.timeout);

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <string>
+
+#include "ackbox/options.hpp"
+
 namespace ackbox::cli {
 class Console;
 struct Arguments;
@@ -11,6 +15,10 @@ namespace ackbox::serve {
 
 /// `ackbox serve`: runs until SIGTERM or SIGINT; SIGHUP reloads.
 int runServe(cli::Console& console, const cli::Arguments& arguments);
+
+/// The peer of a definition, as `ackbox add-peer` checks it: the files that it names are those of another process.
+/// Throws `Error` with `invalidOption`.
+PeerOptions readPeerOfTool(const std::string& name, const std::string& definition);
 
 /// `ackbox health`.
 int runHealth(cli::Console& console, const cli::Arguments& arguments);

@@ -145,6 +145,9 @@ std::string peersWithoutAcks(const Config& config) {
 OutboxManager openOutbox(const std::filesystem::path& file, const Config& config, std::shared_ptr<TraceHooks> trace) {
   OutboxOptions options = config.outbox;
   options.trace = std::move(trace);
+  options.addedPeer = [config](const std::string& name, const std::string& definition) {
+    return definedPeer(name, definition, config);
+  };
   OutboxManager manager = OutboxManager::open(file, std::move(options));
   manager.setSender(std::make_shared<HttpSender>(config.sender));
   return manager;
@@ -246,6 +249,7 @@ private:
     sink.admit = [this](const transport::RequestHead& head) { return gate_.admit(head); };
     secretWatch_ = std::make_shared<SecretWatch>(thread_.executor(), systemClock(), config_);
     service_.setSecretWatch(secretWatch_);
+    service_.setConfig(std::make_shared<const Config>(config_));
     http_ = std::make_shared<transport::HttpServer>(thread_.executor(), listenOptions(config_.api, connections_),
                                                     std::move(sink), systemClock(), transport::Threads::one);
     if (config_.inbox) {

@@ -31,7 +31,7 @@ struct KeyedStatus {
   PeerStatus status;
 };
 
-/// The options of a peer of this process; null: it is none. Thread-safe.
+/// The options of a peer; null: it is no peer of this process. Thread-safe.
 using PeerLookup = std::function<std::shared_ptr<const PeerOptions>(std::string_view name)>;
 
 /// All fields of a message, for an export.

@@ -5,6 +5,7 @@
 
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/peer_status.hpp"
 #include "simulation/application_types.hpp"
@@ -17,6 +18,7 @@ Agent::Agent(testing::SimulatedProcess& process, Common& common, Place place, co
       common_(common),
       place_(std::move(place)),
       manager_(OutboxManager::open(file, process.options(options()))) {
+  addPeers();
   subscribe();
   reach_ = common_.reach.subscribe(place_, manager_);
   inbox_.emplace(process_, common_, place_, manager_, role != Role::second);
@@ -48,17 +50,53 @@ OutboxOptions Agent::options() {
   };
   options.trace = common_.reach.hooks();
   for (const std::string& other : common_.names) {
-    PeerOptions peer;
-    peer.name = other;
-    peer.url = "sim://" + other;
-    peer.agent = "urn:sim:" + other;
-    peer.rateLimit = common_.swarm.rateLimit;
-    options.peers.push_back(std::move(peer));
+    if (!isAdded(other)) {
+      options.peers.push_back(peerOf(other));
+    }
+  }
+  if (common_.swarm.addsPeers) {
+    options.addedPeer = [this](const std::string& name, const std::string& definition) {
+      PeerOptions peer = peerOf(name);
+      peer.maxRequests = static_cast<std::uint32_t>(std::stoul(definition));
+      return peer;
+    };
   }
   if (common_.swarm.decided > 0) {
     options.onFailure = [this](const FailureContext& failure) { return decide(failure); };
   }
   return options;
+}
+
+PeerOptions Agent::peerOf(const std::string& name) const {
+  PeerOptions peer;
+  peer.name = name;
+  peer.url = "sim://" + name;
+  peer.agent = "urn:sim:" + name;
+  peer.rateLimit = common_.swarm.rateLimit;
+  return peer;
+}
+
+bool Agent::isAdded(const std::string& name) const {
+  return common_.swarm.addsPeers && name == common_.names.back() && name != place_.agent;
+}
+
+void Agent::addPeers(std::uint32_t maxRequests) {
+  for (const std::string& other : common_.names) {
+    if (isAdded(other)) {
+      PeerOptions peer = peerOf(other);
+      peer.maxRequests = maxRequests;
+      OutboxOperator(manager_).addPeer(peer, std::to_string(maxRequests));
+    }
+  }
+}
+
+void Agent::removePeers() {
+  for (const std::string& other : common_.names) {
+    // With messages, it stays.
+    if (isAdded(other) && OutboxOperator(manager_).removePeer(other).isRemoved) {
+      common_.reach.saw(Situation::peerRemoved);
+    }
+  }
 }
 
 FailureDecision Agent::decide(const FailureContext& failure) {
@@ -179,10 +217,12 @@ void Agent::say(const std::string& name, std::uint32_t attempt) {
   if (wishes.priorities) {
     frame.priority = static_cast<std::uint8_t>(drawBelow(random, kPriorityMax + 1));
   }
-  const auto told = [&ledger = common_.ledger, &simulation = common_.simulation, name](const std::error_code& error,
-                                                                                       const EnqueueReceipt& receipt) {
+  const auto told = [&ledger = common_.ledger, &simulation = common_.simulation, name, mayBeGone = isAdded(entry.to)](
+                        const std::error_code& error, const EnqueueReceipt& receipt) {
     if (!error && receipt.accepted()) {
       ledger.confirm(name, receipt.sequence, simulation.now());
+    } else if (!error && receipt.status == EnqueueStatus::unknownPeer && mayBeGone) {
+      // An operator has removed the peer, and adds it again.
     } else if (!error && receipt.status != EnqueueStatus::queueFull) {
       ledger.violated("P3", name + " was refused: " + receipt.detail);
     } else if (error == Errc::wouldDeadlock) {

@@ -36,9 +36,15 @@ public:
   [[nodiscard]] OutboxManager& outbox() { return manager_; }
   [[nodiscard]] testing::SimulatedProcess& process() { return process_; }
   [[nodiscard]] const std::string& name() const { return place_.agent; }
+  /// Adds, or changes, the peers that are in no configuration. Throws `Error` if the process dies meanwhile.
+  void addPeers(std::uint32_t maxRequests = 8);
+  /// Removes those to which no message waits. Throws like `addPeers`.
+  void removePeers();
 
 private:
   [[nodiscard]] OutboxOptions options();
+  [[nodiscard]] PeerOptions peerOf(const std::string& name) const;
+  [[nodiscard]] bool isAdded(const std::string& name) const;
   [[nodiscard]] FailureDecision decide(const FailureContext& failure);
   void subscribe();
   void failed(const FailedEvent& event);

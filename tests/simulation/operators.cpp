@@ -13,7 +13,7 @@
 namespace ackbox::simulation {
 
 void Operators::act(Agent& agent) {
-  switch (drawBelow(common_.simulation.random(), 7)) {
+  switch (drawBelow(common_.simulation.random(), 8)) {
     case 0:
     case 1:
       redriveOrDiscard(agent);
@@ -29,6 +29,9 @@ void Operators::act(Agent& agent) {
       break;
     case 5:
       resend(agent);
+      break;
+    case 6:
+      changePeers(agent);
       break;
     default:
       ask(agent);
@@ -77,6 +80,17 @@ void Operators::resend(Agent& agent) {
   }
 }
 
+void Operators::changePeers(Agent& agent) {
+  if (!common_.swarm.addsPeers) {
+    return;
+  }
+  if (drawChance(common_.simulation.random(), 0.3)) {
+    agent.removePeers();
+  }
+  agent.addPeers(1 + static_cast<std::uint32_t>(drawBelow(common_.simulation.random(), 8)));
+  common_.reach.saw(Situation::peerChanged);
+}
+
 void Operators::giveUpByHand(Agent& agent) {
   MessageFilter filter;
   filter.state = drawChance(common_.simulation.random(), 0.5) ? MessageState::pending : MessageState::sent;
@@ -117,6 +131,7 @@ void Operators::unblock(Agent& agent) {
 
 void Operators::letGo(Agent& agent) {
   common_.watch.releasedAll(agent.name());
+  agent.addPeers();
   for (const std::string& peer : common_.names) {
     (void)OutboxOperator(agent.outbox()).resume(peer);
     for (std::uint32_t session = 0; session < common_.swarm.sessions; ++session) {

@@ -90,6 +90,8 @@ constexpr std::array<Described, kSituations> kDescribed{{
     {Situation::redriven, "a dead letter is redriven"},
     {Situation::redrivenAcked, "a redriven message is acknowledged"},
     {Situation::resentByHand, "an operator sends an acknowledged message once more"},
+    {Situation::peerChanged, "a peer that was added to a file is changed while agents are at work"},
+    {Situation::peerRemoved, "a peer that was added is removed"},
     {Situation::discarded, "a dead letter is discarded"},
     {Situation::sessionBlocked, "a session blocked by a dead letter is let go on"},
     {Situation::peerPaused, "a peer is paused"},

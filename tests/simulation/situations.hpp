@@ -97,6 +97,8 @@ enum class Situation : std::uint8_t {
   redriven,
   redrivenAcked,
   resentByHand,
+  peerChanged,
+  peerRemoved,
   discarded,
   sessionBlocked,
   peerPaused,

@@ -106,6 +106,7 @@ void drawLimits(Random& random, Swarm& swarm) {
     swarm.outbox.peerHealth.killerThreshold = 2;
     swarm.outbox.peerHealth.killerPatience = milliseconds(1'000);
   }
+  swarm.addsPeers = drawChance(random, 0.3);
 }
 
 // In such a world no agent enqueues again by itself: a reply or a repetition that is enqueued again after its file was
@@ -209,7 +210,8 @@ std::string Swarm::describe() const {
        << " ms, ACK in " << outbox.ackTimeout.count() << " ms, at most " << outbox.maxPending
        << (outbox.gap == GapPolicy::block ? ", gaps block" : "") << ", decided " << decided << ", limit "
        << rateLimit.frames << ", inbox of " << handling.inboxFrames << ", retries " << outbox.retry.maxRetries
-       << ", given up after " << outbox.peerHealth.killerThreshold << " lost connections";
+       << ", given up after " << outbox.peerHealth.killerThreshold << " lost connections"
+       << (addsPeers ? ", a peer added at run time" : "");
   if (applications.agents > 0) {
     text << "; " << applications.agents << " agents with applications, " << applications.streams
          << " streams of each process, " << applications.places << " places, away from "

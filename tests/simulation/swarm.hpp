@@ -117,6 +117,8 @@ struct Swarm {
   /// The options of the outboxes.
   OutboxOptions outbox;
   RateLimit rateLimit;
+  /// The last agent is in no configuration: the others have it as a peer that was added to their files.
+  bool addsPeers = false;
 
   [[nodiscard]] std::string describe() const;
 };

@@ -257,7 +257,7 @@ bool OutboxOperator::addPeer(const PeerOptions& peer, std::string_view definitio
     throw OptionError("definition", "has " + std::to_string(definition.size()) + " bytes", "1 to 16,384 bytes");
   }
   if (std::ranges::find(core.options().peers, peer.name, &PeerOptions::name) != core.options().peers.end()) {
-    throw OptionError("name", "'" + peer.name + "' is a peer of this program's configuration; change it there");
+    throw OptionError("name", "'" + peer.name + "' is a peer of a configuration; change it there");
   }
   const std::optional<bool> isNew = manager::commitBlocking(
       core.writer(), true, [&](store::Store& store) { return store.addPeer(peer, definition); });

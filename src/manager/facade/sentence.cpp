@@ -77,6 +77,11 @@ std::string backoffText(const Reason& reason, const std::string& until, bool isP
          quoted(reason.detail);
 }
 
+std::string blockedText(const Reason& reason, const std::string& until) {
+  return "sequence " + std::to_string(reason.sequence) + " of its session became a dead letter at " + until +
+         " with reason " + reason.detail + " and blocks it; unblock the session, or redrive or discard that one";
+}
+
 std::string clause(const Reason& reason, const MessageInfo& message, bool isProbed, WallTime now) {
   const std::string until = formatTimestamp(reason.until);
   switch (reason.blockReason) {
@@ -116,8 +121,7 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
     case BlockReason::notRunning:
       break;
     case BlockReason::sessionBlocked:
-      return "sequence " + std::to_string(reason.sequence) + " of its session became a dead letter at " + until +
-             " with reason " + reason.detail + " and blocks it; unblock the session, or redrive or discard that one";
+      return blockedText(reason, until);
     case BlockReason::sessionPaused:
       return "its session was paused at " + until + "; resume it";
     case BlockReason::peerPaused:

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::size_t kMessagesBytesMax = std::size_t{8} * 1024 * 1024;
 constexpr std::size_t kFilterBytesMax = std::size_t{64} * 1024;
+constexpr std::size_t kDefinitionBytesMax = std::size_t{16} * 1024;
 constexpr std::size_t kSettlementsBytesMax = std::size_t{8} * 1024 * 1024;
 
 constexpr Roles kRead{Role::read};
@@ -23,6 +24,9 @@ constexpr std::array kOperations = std::to_array<Operation>({
     {"POST", "/v1/messages:resend", kOperate, kFilterBytesMax, resendMessages},
     {"GET", "/v1/stats", kRead, 0, showStats},
     {"GET", "/v1/peers", kRead, 0, listPeers},
+    {"GET", "/v1/peers/{peer}", kRead, 0, showPeer},
+    {"PUT", "/v1/peers/{peer}", kOperate, kDefinitionBytesMax, definePeer},
+    {"DELETE", "/v1/peers/{peer}", kOperate, 0, removePeer},
     {"GET", "/v1/sessions", kRead, 0, listSessions},
     {"GET", "/v1/inbox", kRead, 0, listInbox},
     {"GET", "/v1/inbox/stream", kReceive, 0, nullptr, streamInbox},

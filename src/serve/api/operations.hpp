@@ -43,6 +43,11 @@ void discardDeadLetters(Service& service, Request&& request, Respond&& respond);
 // bulk_request.cpp
 void showBulkChange(Service& service, Request&& request, Respond&& respond);
 
+// peers.cpp
+void showPeer(Service& service, Request&& request, Respond&& respond);
+void definePeer(Service& service, Request&& request, Respond&& respond);
+void removePeer(Service& service, Request&& request, Respond&& respond);
+
 // holds.cpp
 void pausePeer(Service& service, Request&& request, Respond&& respond);
 void resumePeer(Service& service, Request&& request, Respond&& respond);

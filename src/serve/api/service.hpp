@@ -65,6 +65,10 @@ public:
   void setSecretWatch(std::shared_ptr<const SecretWatch> watch) { secretWatch_ = std::move(watch); }
   [[nodiscard]] const SecretWatch& secretWatch() const noexcept { return *secretWatch_; }
 
+  /// Must be called before requests arrive.
+  void setConfig(std::shared_ptr<const Config> config) { config_ = std::move(config); }
+  [[nodiscard]] const Config& config() const noexcept { return *config_; }
+
   /// What is wrong with this process and its surroundings, which the file does not show; the worst first. May read from
   /// the disk.
   [[nodiscard]] std::vector<records::Symptom> troubles();
@@ -91,6 +95,7 @@ private:
   std::shared_ptr<FrameStreams> frameStreams_;
   std::function<FrameWaits()> readFrameWaits_;
   std::shared_ptr<const SecretWatch> secretWatch_;
+  std::shared_ptr<const Config> config_;
   const std::shared_ptr<EventStreams> events_;
   const Audit audit_;
   // Before the manager: the manager's destructor makes the callbacks of commits that are still pending.

@@ -139,15 +139,19 @@ std::optional<std::string> readSecrets(Section& section, SecretSource& secrets) 
     return std::nullopt;
   }
   const std::string field = variable.empty() ? "secrets_file" : "secrets_environment";
-  if (!variable.empty() && std::getenv(variable.c_str()) == nullptr) {
+  if (!variable.empty() && !section.reading().isOfCaller && std::getenv(variable.c_str()) == nullptr) {
     section.problem(field, "the environment has no variable '" + variable + "'; set it, or name a secrets_file");
     return std::nullopt;
   }
   if (file.empty() && variable.empty()) {
     return field;
   }
+  if (!variable.empty() && section.reading().isOfCaller) {
+    section.problem(field, "is for the configuration only; name a secrets_file");
+    return std::nullopt;
+  }
   SecretSource source = variable.empty() ? SecretSource::file(file) : SecretSource::environment(variable);
-  if (!checkSecrets(section, field, file, source)) {
+  if (section.reading().looksAtFiles && !checkSecrets(section, field, file, source)) {
     return std::nullopt;
   }
   secrets = std::move(source);
@@ -163,11 +167,16 @@ void readHeaders(Section& section, SecretSource& headers) {
   if (!file.empty() && !token.empty()) {
     section.problem("headers_file",
                     "and bearer_token_file cannot both be set; write the token as a line of the former");
-  } else if (!file.empty() && checkHeaders(section, "headers_file", file, SecretSource::file(file))) {
-    headers = SecretSource::file(file);
-  } else if (const SecretSource bearer = SecretSource::bearer(SecretSource::file(token));
-             !token.empty() && checkHeaders(section, "bearer_token_file", token, bearer)) {
-    headers = bearer;
+    return;
+  }
+  if (file.empty() && token.empty()) {
+    return;
+  }
+  const std::filesystem::path& named = file.empty() ? token : file;
+  const SecretSource source = file.empty() ? SecretSource::bearer(SecretSource::file(token)) : SecretSource::file(file);
+  if (!section.reading().looksAtFiles ||
+      checkHeaders(section, file.empty() ? "bearer_token_file" : "headers_file", named, source)) {
+    headers = source;
   }
 }
 
@@ -187,31 +196,44 @@ void readPeerPolicies(Section& section, const OutboxOptions& outbox, PeerOptions
   readPeerReset(section, "for its messages, instead of outbox.peer_reset", peer.peerReset);
 }
 
+/// Reads a peer but for its name. Returns whether it is sound.
+bool readPeer(Section& section, HttpSender& probe, const OutboxOptions& outbox, PeerOptions& peer) {
+  section.text({"url", "where its inbox is"}, peer.url);
+  section.text({"agent", "its agent URI; with it, its ACK events settle messages"}, peer.agent);
+  section.flag({"allow_plain_http", "whether url may be http:// to another machine"}, peer.allowPlainHttp);
+  section.choice<PeerProfile>({"profile", "the standard that it receives by"}, peer.profile,
+                              {{"native", PeerProfile::native},
+                               {"webhook", PeerProfile::webhook},
+                               {"cloudevents", PeerProfile::cloudevents},
+                               {"cloudevents_binary", PeerProfile::cloudeventsBinary}});
+  readPeerPolicies(section, outbox, peer);
+  const std::string secretsField = readSecrets(section, peer.secrets).value_or("secrets_file");
+  readHeaders(section, peer.headers);
+  if (peer.url.empty()) {
+    section.problem("url", "must be set");
+  }
+  return !section.reading().looksAtFiles || checkPeer(section, probe, peer, secretsField, outbox.ackedRetention);
+}
+
 void readPeers(Section& root, const HttpSenderOptions& sender, OutboxOptions& outbox) {
-  std::vector<PeerOptions>& peers = outbox.peers;
   HttpSender probe(sender);
   std::vector<bool> sound;
   root.objects("peers", [&](Section& section) {
     PeerOptions peer;
     section.text({"name", "the name that messages address"}, peer.name);
-    section.text({"url", "where its inbox is"}, peer.url);
-    section.text({"agent", "its agent URI; with it, its ACK events settle messages"}, peer.agent);
-    section.flag({"allow_plain_http", "whether url may be http:// to another machine"}, peer.allowPlainHttp);
-    section.choice<PeerProfile>({"profile", "the standard that it receives by"}, peer.profile,
-                                {{"native", PeerProfile::native},
-                                 {"webhook", PeerProfile::webhook},
-                                 {"cloudevents", PeerProfile::cloudevents},
-                                 {"cloudevents_binary", PeerProfile::cloudeventsBinary}});
-    readPeerPolicies(section, outbox, peer);
-    const std::string secretsField = readSecrets(section, peer.secrets).value_or("secrets_file");
-    readHeaders(section, peer.headers);
-    if (peer.url.empty()) {
-      section.problem("url", "must be set");
-    }
-    sound.push_back(checkPeer(section, probe, peer, secretsField, outbox.ackedRetention));
-    peers.push_back(std::move(peer));
+    sound.push_back(readPeer(section, probe, outbox, peer));
+    outbox.peers.push_back(std::move(peer));
   });
-  checkPeers(root, probe, peers, sound);
+  checkPeers(root, probe, outbox.peers, sound);
+}
+
+void readAddedPeers(Section& root, AddedPeersConfig& added) {
+  root.object("added_peers", [&](Section& section) {
+    section.path({"secrets_folder", "where the files are that peers which callers add may name; without it none"},
+                 added.secretsFolder);
+    section.texts({"networks", "the networks that peers which callers add may be in, as in peers[].networks"},
+                  added.networks);
+  });
 }
 
 /// Returns the secrets field of each peer.
@@ -347,6 +369,7 @@ Config readAll(const ConfigNode& root, ConfigReading& reading) {
   readOutbox(section, config.outbox);
   readSender(section, config.sender);
   readPeers(section, config.sender, config.outbox);
+  readAddedPeers(section, config.addedPeers);
   checkOutbox(section, config.outbox);
   readInbox(section, config.sender, config.outbox.agent, config.inbox);
   const auto isOfListen = [](const ConfigProblem& problem) { return problem.field.ends_with("listen"); };
@@ -380,6 +403,33 @@ Config readConfig(std::string_view text, const std::vector<ConfigOverride>& over
   std::ranges::stable_sort(
       problems, {}, [](const ConfigProblem& problem) { return std::pair(!problem.option.empty(), problem.line); });
   return config;
+}
+
+PeerOptions readPeerDefinition(const std::string& name, std::string_view text, const Config& config, bool looksAtFiles,
+                               std::vector<ConfigProblem>& problems) {
+  PeerOptions peer;
+  peer.name = name;
+  const ConfigNode root = parseConfig(text, problems);
+  if (!problems.empty()) {
+    return peer;
+  }
+  ConfigReading reading{.problems = problems,
+                        .folder = config.addedPeers.secretsFolder,
+                        .isOfCaller = true,
+                        .looksAtFiles = looksAtFiles};
+  HttpSender probe(config.sender);
+  Section section(root, {}, reading);
+  readPeer(section, probe, config.outbox, peer);
+  return peer;
+}
+
+PeerOptions definedPeer(const std::string& name, std::string_view text, const Config& config) {
+  std::vector<ConfigProblem> problems;
+  PeerOptions peer = readPeerDefinition(name, text, config, false, problems);
+  if (!problems.empty()) {
+    throw OptionError(problems.front().field, problems.front().what);
+  }
+  return peer;
 }
 
 std::vector<FieldNote> configFields() {

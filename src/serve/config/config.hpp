@@ -45,6 +45,15 @@ struct InboxConfig {
   std::vector<std::string> pull = {};
 };
 
+/// What peers that callers of the API add to the file may do.
+struct AddedPeersConfig {
+  /// The folder of the files that their definitions may name; empty: they may name no files.
+  std::filesystem::path secretsFolder = {};
+  /// See `PeerOptions::networks`. Default: all but link-local addresses, where clouds serve a machine's credentials.
+  std::vector<std::string> networks = {"public",         "loopback",      "10.0.0.0/8", "172.16.0.0/12",
+                                       "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"};
+};
+
 /// Where spans of traces are sent.
 struct TracesConfig {
   /// A collector of OTLP in JSON over HTTP, such as `http://127.0.0.1:4318/v1/traces`. Empty: no spans are sent.
@@ -59,6 +68,7 @@ struct Config {
   ApiConfig api = {};
   OutboxOptions outbox = {};
   HttpSenderOptions sender = {};
+  AddedPeersConfig addedPeers = {};
   /// Nothing if no peer can send here.
   std::optional<InboxConfig> inbox = {};
   TracesConfig traces = {};
@@ -71,6 +81,16 @@ struct Config {
 /// resolved there, those of the command line in the working directory.
 [[nodiscard]] Config readConfig(std::string_view text, const std::vector<ConfigOverride>& overrides,
                                 std::vector<ConfigProblem>& problems, const std::filesystem::path& folder = {});
+
+/// Reads the definition of a peer that is added at run time: an object as in `peers`, without `name`, which may name
+/// files of `AddedPeersConfig::secretsFolder` only. Adds all errors to `problems`. `looksAtFiles`: those files are read
+/// and checked as well, as the start does with those of the configuration.
+[[nodiscard]] PeerOptions readPeerDefinition(const std::string& name, std::string_view text, const Config& config,
+                                             bool looksAtFiles, std::vector<ConfigProblem>& problems);
+
+/// The same as the manager needs it: without a look at files, which may come later. Throws `Error` with
+/// `invalidOption`.
+[[nodiscard]] PeerOptions definedPeer(const std::string& name, std::string_view text, const Config& config);
 
 /// All fields of a configuration, in the order of `readConfig`.
 [[nodiscard]] std::vector<FieldNote> configFields();

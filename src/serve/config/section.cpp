@@ -117,6 +117,14 @@ void Section::path(const Field& field, std::filesystem::path& value) {
   if (reading_.notes != nullptr) {
     reading_.notes->back().type = "file";
   }
+  if (reading_.isOfCaller && !file.empty()) {
+    const bool isName = file.find('/') == std::string::npos && file != "." && file != "..";
+    if (!isName || reading_.folder.empty()) {
+      problem(field.name, isName ? "needs added_peers.secrets_folder in the configuration of the daemon"
+                                 : "must be the name of a file in added_peers.secrets_folder, without a folder");
+      return;
+    }
+  }
   if (const ConfigNode* const node = node_.find(field.name); !file.empty() && node != nullptr) {
     value = node->option.empty() ? reading_.folder / file : std::filesystem::path(file);
   }

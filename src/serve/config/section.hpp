@@ -41,6 +41,11 @@ struct ConfigReading {
   std::filesystem::path folder = {};
   /// If set, each field is noted here, including the fields of absent objects.
   std::vector<FieldNote>* notes = nullptr;
+  /// The text comes from a caller of the API, or from the outbox's file, and not from the operator of this machine: it
+  /// may name files of `folder` only, and nothing of the environment.
+  bool isOfCaller = false;
+  /// Whether the files that are named are read and checked.
+  bool looksAtFiles = true;
 };
 
 /// The configuration's name of an option's row, such as `max_retries`.
@@ -63,6 +68,7 @@ public:
   void filled(const Field& field, std::string& value);
   /// Resolves a path from the command line in the working directory.
   void path(const Field& field, std::filesystem::path& value);
+  [[nodiscard]] const ConfigReading& reading() const noexcept { return reading_; }
   void texts(const Field& field, std::vector<std::string>& value);
   void flag(const Field& field, bool& value);
   void duration(const Field& field, std::chrono::milliseconds& value, std::chrono::milliseconds least,

@@ -247,6 +247,20 @@ TEST_CASE("Every operation of the document answers as it says") {
     driver.drive("POST", "/v1/peers/{peer}:" + verb, "/v1/peers/nobody:" + verb, 404);
     driver.drive("POST", "/v1/sessions/{peer}/{session}:" + verb, "/v1/sessions/bob/s%2F1:" + verb, 200);
   }
+
+  // Peers that are added.
+  const std::string peer = "/v1/peers/{peer}";
+  driver.drive("PUT", peer, "/v1/peers/carol", 201, R"({"url":"http://127.0.0.1:1/inbox"})", kJson);
+  driver.drive("PUT", peer, "/v1/peers/carol", 200, R"({"url":"http://127.0.0.1:1/inbox","max_requests":1})", kJson);
+  driver.drive("PUT", peer, "/v1/peers/carol", 422, R"({"url":1})", kJson);
+  CHECK(driver.drive("GET", peer, "/v1/peers/carol", 200).at("definition").at("max_requests") == 1);
+  driver.drive("GET", peer, "/v1/peers/nobody", 404);
+  driver.drive("POST", "/v1/peers/{peer}:pause", "/v1/peers/carol:pause", 200);
+  driver.drive("POST", messages, messages, 201, R"({"peer":"carol","type":"t"})", kJson);
+  driver.drive("DELETE", peer, "/v1/peers/carol", 409);
+  CHECK(driver.drive("DELETE", peer, "/v1/peers/carol?messages=fail", 200).at("failed") == 1);
+  driver.drive("DELETE", peer, "/v1/peers/carol", 404);
+
   const std::string unblock = "/v1/sessions/{peer}/{session}:unblock";
   CHECK(driver.drive("POST", unblock, "/v1/sessions/bob/s:unblock", 200).at("changed") == false);
 

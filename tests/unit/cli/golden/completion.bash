@@ -3,7 +3,7 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'init serve health stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry resend discard inbox-retry inbox-discard mark-failed pause resume unblock vacuum forget repair backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'init serve health stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry resend discard inbox-retry inbox-discard mark-failed pause resume unblock add-peer remove-peer vacuum forget repair backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
@@ -134,6 +134,12 @@ _ackbox() {
     'unblock --prefix') return ;;
     'unblock --busy-timeout') return ;;
     'unblock --log') words='error warning info debug' ;;
+    'add-peer --prefix') return ;;
+    'add-peer --busy-timeout') return ;;
+    'add-peer --log') words='error warning info debug' ;;
+    'remove-peer --prefix') return ;;
+    'remove-peer --busy-timeout') return ;;
+    'remove-peer --log') words='error warning info debug' ;;
     'vacuum --prefix') return ;;
     'vacuum --busy-timeout') return ;;
     'vacuum --log') words='error warning info debug' ;;
@@ -199,6 +205,8 @@ _ackbox() {
       pause) words='-h --help --json --prefix --busy-timeout --log --session' ;;
       resume) words='-h --help --json --prefix --busy-timeout --log --session' ;;
       unblock) words='-h --help --json --prefix --busy-timeout --log' ;;
+      add-peer) words='-h --help --json --prefix --busy-timeout --log' ;;
+      remove-peer) words='-h --help --json --prefix --busy-timeout --log --fail-messages' ;;
       vacuum) words='-h --help --json --prefix --busy-timeout --log' ;;
       forget) words='-h --help --json --prefix --busy-timeout --log --yes' ;;
       repair) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;

@@ -247,6 +247,21 @@ complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l json -d 'Print JS
 complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
+complete -c ackbox -n __fish_use_subcommand -a add-peer -d 'Add a peer to the file, or change one that was added, for running agents too'
+complete -c ackbox -n '__fish_seen_subcommand_from add-peer' -F
+complete -c ackbox -n '__fish_seen_subcommand_from add-peer' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from add-peer' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from add-peer' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from add-peer' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from add-peer' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
+complete -c ackbox -n __fish_use_subcommand -a remove-peer -d 'Remove a peer that was added; refused while messages to it are not settled'
+complete -c ackbox -n '__fish_seen_subcommand_from remove-peer' -F
+complete -c ackbox -n '__fish_seen_subcommand_from remove-peer' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from remove-peer' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from remove-peer' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from remove-peer' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from remove-peer' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
+complete -c ackbox -n '__fish_seen_subcommand_from remove-peer' -l fail-messages -d 'Make these messages dead letters'
 complete -c ackbox -n __fish_use_subcommand -a vacuum -d 'Give the file'\''s free pages back to the file system, beside running agents'
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -F
 complete -c ackbox -n '__fish_seen_subcommand_from vacuum' -l help -d 'Print this help'

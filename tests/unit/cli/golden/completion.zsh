@@ -29,6 +29,8 @@ _ackbox() {
     'pause:Stop sending to a peer, or one session of it, until resume'
     'resume:Go on sending to a peer or a session; a peer that is away is asked at once'
     'unblock:Let a session go on past the dead letter that stopped it'
+    'add-peer:Add a peer to the file, or change one that was added, for running agents too'
+    'remove-peer:Remove a peer that was added; refused while messages to it are not settled'
     'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
     'forget:Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
     'repair:Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
@@ -365,6 +367,28 @@ _ackbox() {
         '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         ':PEER:' \
         ':SESSION:' ;;
+    add-peer)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
+        ':PEER:' \
+        ':DEFINITION:' ;;
+    remove-peer)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
+        ':PEER:' \
+        '--fail-messages[Make these messages dead letters]' ;;
     vacuum)
       _arguments \
         '-h[Print this help]' \

@@ -1,0 +1,102 @@
+// Peers that are added at run time: `GET`, `PUT` and `DELETE` of `/v1/peers/{peer}`.
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ackbox/error.hpp"
+#include "json/line.hpp"
+#include "records/peer.hpp"
+#include "serve/api/operations.hpp"
+#include "serve/api/service.hpp"
+#include "serve/config/config.hpp"
+#include "serve/http/answer.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+/// The definition without the comments that it may have, as the file keeps it.
+std::string plainDefinition(const std::string& body) {
+  return nlohmann::json::parse(body, nullptr, true, true).dump();
+}
+
+Response definedPeer(Service& service, const Request& request) {
+  const std::string& name = request.path[0];
+  std::vector<ConfigProblem> problems;
+  const PeerOptions peer = readPeerDefinition(name, request.body, service.config(), true, problems);
+  if (!problems.empty()) {
+    std::string text;
+    for (const ConfigProblem& problem : problems) {
+      text += (text.empty() ? "" : "\n") + describe(problem, "definition");
+    }
+    return problemAnswer(422, "Invalid definition", text);
+  }
+  const bool isNew = service.changes().addPeer(peer, plainDefinition(request.body));
+  service.audit().record(request.caller, isNew ? "peers:add" : "peers:change", name, 1);
+  return jsonAnswer(isNew ? 201 : 200, json::Line().add("peer", name).add("added", isNew).text());
+}
+
+Response removedPeer(Service& service, const Request& request, WaitingMessages waiting) {
+  const std::string& name = request.path[0];
+  const PeerRemoval removal = service.changes().removePeer(name, waiting);
+  if (!removal.isRemoved) {
+    return problemAnswer(409, "The peer has messages",
+                         std::to_string(removal.left) +
+                             " messages to it are not settled: wait until they are, or use ?messages=fail, which makes "
+                             "them dead letters");
+  }
+  service.audit().record(request.caller, "peers:remove", name, removal.failed);
+  return jsonAnswer(200, json::Line()
+                             .add("peer", name)
+                             .add("removed", true)
+                             .add("failed", removal.failed)
+                             .add("left", removal.left)
+                             .text());
+}
+
+}  // namespace
+
+void showPeer(Service& service, Request&& request, Respond&& respond) {
+  request.query.finish();
+  service.workers().answer(
+      [&service, name = request.path[0]] {
+        const std::vector<records::PeerFigures> peers = records::readPeers(service.reader());
+        const auto found =
+            std::ranges::find_if(peers, [&](const records::PeerFigures& one) { return one.figures.peer == name; });
+        if (found == peers.end()) {
+          return failureAnswer(Errc::unknownPeer, "the file has no peer '" + name + "'");
+        }
+        // The file is not trusted to hold JSON.
+        const std::string& text = found->circuit.definition;
+        const bool isJson = !text.empty() && nlohmann::json::accept(text);
+        json::Line line;
+        line.raw("peer", records::lineOf(*found).text()).raw("definition", isJson ? text : "null");
+        return jsonAnswer(200, line.text());
+      },
+      std::move(respond));
+}
+
+void definePeer(Service& service, Request&& request, Respond&& respond) {
+  request.query.finish();
+  service.workers().answer([&service, request = std::move(request)] { return definedPeer(service, request); },
+                           std::move(respond));
+}
+
+void removePeer(Service& service, Request&& request, Respond&& respond) {
+  const std::string what = request.query.text("messages").value_or("refuse");
+  request.query.finish();
+  if (what != "refuse" && what != "fail") {
+    respond(problemAnswer(422, "Invalid request", "messages must be refuse or fail"));
+    return;
+  }
+  const WaitingMessages waiting = what == "fail" ? WaitingMessages::fail : WaitingMessages::refuse;
+  service.workers().answer(
+      [&service, request = std::move(request), waiting] { return removedPeer(service, request, waiting); },
+      std::move(respond));
+}
+
+}  // namespace ackbox::serve
