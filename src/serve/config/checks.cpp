@@ -255,8 +255,12 @@ bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std
   // Checks each part separately, so that one error does not hide another.
   PeerOptions plain = peer;
   plain.secrets = {};
+  plain.networks = {};
   PeerOptions nowhere = peer;
   nowhere.url = {};
+  nowhere.networks = {};
+  PeerOptions limited;
+  limited.networks = peer.networks;
   OutboxOptions outbox;
   outbox.peers = {peer};
   outbox.ackedRetention = ackedRetention;
@@ -265,8 +269,12 @@ bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std
                                          probe.usePeers({&nowhere, 1});
                                        }),
                                        secretsField, secretsField);
+  const bool isLimitSound = reportOne(section, refusalOf([&] {
+                                        probe.usePeers({&limited, 1});
+                                      }),
+                                      "networks", secretsField);
   return reportOne(section, refusalOf([&] { validate(outbox); }), "name", secretsField) && isAddressSound &&
-         isSecretSound;
+         isSecretSound && isLimitSound;
 }
 
 void checkPeers(Section& root, HttpSender& probe, const std::vector<PeerOptions>& peers,

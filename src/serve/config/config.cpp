@@ -197,6 +197,9 @@ void readPeers(Section& root, const HttpSenderOptions& sender, OutboxOptions& ou
     section.text({"url", "where its inbox is"}, peer.url);
     section.text({"agent", "its agent URI; with it, its ACK events settle messages"}, peer.agent);
     section.flag({"allow_plain_http", "whether url may be http:// to another machine"}, peer.allowPlainHttp);
+    section.texts(
+        {"networks", "where url may lead: networks such as 10.0.0.0/8, addresses, public, loopback; none: all"},
+        peer.networks);
     section.choice<PeerProfile>({"profile", "the standard that it receives by"}, peer.profile,
                                 {{"native", PeerProfile::native},
                                  {"webhook", PeerProfile::webhook},
