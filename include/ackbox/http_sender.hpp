@@ -91,9 +91,9 @@ public:
   /// Loads the peers' secrets and headers, and reloads them while the sender runs, at most once a second, so that
   /// rotation and revocation need no restart. An answer is verified with the secrets in force when it comes, even if
   /// its request was signed before. Throws `Error` with `secretsUnreadable`, or with `invalidOption`: a malformed
-  /// secret or header, no secret that can verify an answer, a source without headers, plain HTTP to another machine
-  /// without `allowPlainHttp`, two peers that lead to one receiver (see `PeerOptions::url`), or unusable certificates
-  /// that `https://` to a peer needs.
+  /// secret, header or network, no secret that can verify an answer, a source without headers, plain HTTP to another
+  /// machine without `allowPlainHttp`, two peers that lead to one receiver (see `PeerOptions::url`), or unusable
+  /// certificates that `https://` to a peer needs.
   void usePeers(std::span<const PeerOptions> peers) override;
   /// Throws as `usePeers`; then the peer stays as it was.
   void changePeer(const PeerOptions& peer) override;

@@ -106,6 +106,15 @@ struct PeerOptions {
   /// Whether `url` may be `http://` to another machine, unencrypted and readable on the way. Default: only to
   /// loopback.
   bool allowPlainHttp = false;
+  /// Where `HttpSender` may connect to for this peer, for a `url` that the operator did not choose. Each entry is a
+  /// network such as `10.0.0.0/8` or `2001:db8::/32`, an address, `loopback` (127.0.0.0/8 and `::1`) or `public`.
+  /// `public` has every address of the internet, but no private, link-local, loopback, multicast, reserved or
+  /// documentation address; the operator's own machines may have public addresses. An IPv6 address that contains an
+  /// IPv4 address counts as that: a mapped one (`::ffff:0:0/96`) for every entry, one of NAT64 (`64:ff9b::/96`) or 6to4
+  /// for `public`. Each address is checked right before connecting, so that a name cannot be moved to another address
+  /// meanwhile. A forbidden address is passed over; if all are forbidden, the peer is down, and its error says why. A
+  /// malformed entry is refused with `invalidOption`. Default: empty, no limit.
+  std::vector<std::string> networks = {};
   /// See `PeerProfile`. Default: the protocol in `proto/`.
   PeerProfile profile = PeerProfile::native;
   /// Carries this peer's messages instead of the sender set by `OutboxManager::setSender`, which is then not given this

@@ -12,7 +12,8 @@
 
 namespace ackbox::transport {
 
-/// The idle keep-alive connections of one client, by destination and by the generation of their certificates.
+/// The idle keep-alive connections of one client, by destination, by the generation of their certificates
+/// and by the networks that were permitted.
 ///
 /// Thread-safety: none; owned by the client's strand.
 class ConnectionPool : public std::enable_shared_from_this<ConnectionPool> {

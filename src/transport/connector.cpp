@@ -1,5 +1,6 @@
 #include "transport/connector.hpp"
 
+#include <boost/asio/post.hpp>
 #include <boost/system/errc.hpp>
 #include <exception>
 #include <utility>
@@ -42,8 +43,10 @@ void Connector::guard(const Step& step) {
   }
 }
 
-void Connector::start(const Url& url, std::shared_ptr<TlsContext> tls, Handler handler) {
+void Connector::start(const Url& url, std::shared_ptr<TlsContext> tls, std::shared_ptr<const Networks> networks,
+                      Handler handler) {
   tls_ = std::move(tls);
+  networks_ = std::move(networks);
   host_ = url.host;
   handler_ = std::move(handler);
   authority_ = url.authority();
@@ -53,7 +56,12 @@ void Connector::start(const Url& url, std::shared_ptr<TlsContext> tls, Handler h
     resolve(url);
   } else {
     endpoints_.emplace_back(address, url.port);
-    tryNext();
+    // Posted, because a forbidden address ends the attempt in `tryNext`.
+    asio::post(executor_, [self = shared_from_this()] {
+      if (self->handler_) {
+        self->guard([&] { self->tryNext(); });
+      }
+    });
   }
 }
 
@@ -96,6 +104,7 @@ void Connector::onResolved(const error_code& error, const asio::ip::tcp::resolve
 }
 
 void Connector::tryNext() {
+  skipForbidden();
   if (next_ == endpoints_.size()) {
     finish(nullptr);
     return;
@@ -107,6 +116,21 @@ void Connector::tryNext() {
       self->guard([&] { self->onConnected(error); });
     }
   });
+}
+
+// Checked here, not where the name is resolved: no address reaches `async_connect` without it.
+void Connector::skipForbidden() {
+  for (; networks_ && next_ < endpoints_.size(); ++next_) {
+    const asio::ip::address address = endpoints_[next_].address();
+    if (networks_->permit(address)) {
+      return;
+    }
+    // The failure of a permitted address says more.
+    if (failure_.error.empty()) {
+      failure_.error = "connecting to " + authority_ + ": " + address.to_string() +
+                       " is not in a network that this peer may use (networks)";
+    }
+  }
 }
 
 void Connector::onConnected(const error_code& error) {

@@ -10,6 +10,7 @@
 
 #include "ackbox/http_sender.hpp"
 #include "transport/connection_pool.hpp"
+#include "transport/networks.hpp"
 #include "transport/url.hpp"
 
 namespace ackbox::transport {
@@ -34,8 +35,10 @@ public:
   /// `options.clock` must be set.
   Connector(const boost::asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options);
 
-  /// Calls `handler` once, later. Call it once. `tls` is null for plain HTTP.
-  void start(const Url& url, std::shared_ptr<TlsContext> tls, Handler handler);
+  /// Calls `handler` once, later. Call it once. `tls` is null for plain HTTP. Addresses that are not in `networks` are
+  /// skipped; null: all are permitted.
+  void start(const Url& url, std::shared_ptr<TlsContext> tls, std::shared_ptr<const Networks> networks,
+             Handler handler);
 
   /// After it returns, the handler is not called.
   void cancel();
@@ -48,6 +51,7 @@ private:
   void guard(const Step& step);
   void resolve(const Url& url);
   void tryNext();
+  void skipForbidden();
   void onResolved(const boost::system::error_code& error, const boost::asio::ip::tcp::resolver::results_type& results);
   void onConnected(const boost::system::error_code& error);
   void onHandshake(const std::string& failure);
@@ -64,6 +68,7 @@ private:
   std::string authority_;
   std::string host_;
   std::shared_ptr<TlsContext> tls_;
+  std::shared_ptr<const Networks> networks_;
   // Null after the end was reported or the attempt was cancelled.
   Handler handler_;
   std::vector<Endpoint> endpoints_;

@@ -15,6 +15,7 @@
 #include "transport/connection_pool.hpp"
 #include "transport/connector.hpp"
 #include "transport/message_parser.hpp"
+#include "transport/networks.hpp"
 #include "transport/tls_context.hpp"
 
 namespace ackbox::transport {
@@ -51,7 +52,9 @@ public:
         url_(std::move(post.url)),
         authority_(url_.authority()),
         tls_(std::move(post.tls)),
-        place_(tls_ ? "https://" + authority_ + "#" + std::to_string(tls_->generation()) : authority_),
+        networks_(std::move(post.networks)),
+        place_((tls_ ? "https://" + authority_ + "#" + std::to_string(tls_->generation()) : authority_) +
+               (networks_ ? " in " + networks_->text() : std::string())),
         timeout_(post.timeout),
         isStatusEnough_(post.isStatusEnough),
         alarm_(options_->clock->makeAlarm(executor)),
@@ -124,7 +127,7 @@ private:
     reused_ = false;
     slot_ = std::move(slot);
     connector_ = std::make_shared<Connector>(executor_, options_);
-    connector_->start(url_, tls_,
+    connector_->start(url_, tls_, networks_,
                       [weak = weak_from_this()](std::shared_ptr<Stream> stream, const Connector::Failure& failure) {
                         if (const auto self = weak.lock()) {
                           self->onConnected(std::move(stream), failure);
@@ -409,6 +412,7 @@ private:
   const Url url_;
   const std::string authority_;
   const std::shared_ptr<TlsContext> tls_;
+  const std::shared_ptr<const Networks> networks_;
   // A kept connection is reused only for an exchange with the same place.
   const std::string place_;
   const std::chrono::milliseconds timeout_;

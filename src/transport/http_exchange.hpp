@@ -17,6 +17,7 @@ namespace ackbox::transport {
 
 class ConnectionBudget;
 class ConnectionPool;
+class Networks;
 class TlsContext;
 
 /// One POST, ready to go.
@@ -24,6 +25,8 @@ struct HttpPost {
   Url url;
   /// Null for plain HTTP.
   std::shared_ptr<TlsContext> tls;
+  /// Those that the connection may lead to. Null: all.
+  std::shared_ptr<const Networks> networks;
   /// Without `host` and `content-length`, which are added.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;

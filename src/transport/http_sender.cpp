@@ -24,6 +24,7 @@
 #include "protocol/wire.hpp"
 #include "transport/descriptors.hpp"
 #include "transport/http_client.hpp"
+#include "transport/networks.hpp"
 #include "transport/option_rows.hpp"
 #include "transport/sent_request.hpp"
 #include "transport/stream.hpp"
@@ -155,29 +156,24 @@ public:
       }
     }
     if (!parsed.url) {
-      client->post([handler = std::move(handler), error = std::move(parsed.error), refusal] {
-        handler(transport::failure(refusal, error));
-      });
+      endLater(*client, std::move(handler), refusal, std::move(parsed.error));
       return;
     }
     if (transport::isSettledByStatus(peer.profile) && request.frames.size() != 1) {
-      client->post([handler = std::move(handler)] {
-        handler(transport::failure(RequestOutcome::requestRejected, "one frame a webhook"));
-      });
+      endLater(*client, std::move(handler), RequestOutcome::requestRejected, "one frame a webhook");
       return;
     }
     const std::shared_ptr<const protocol::KeyRing> keys = peer.keys ? peer.keys->current() : nullptr;
     const std::shared_ptr<const protocol::OwnHeaders> own = peer.headers ? peer.headers->current() : nullptr;
     if (std::string problem = secretsProblem(peer.profile, keys.get(), own.get()); !problem.empty()) {
-      client->post([handler = std::move(handler), problem = std::move(problem)] {
-        handler(transport::failure(RequestOutcome::peerUnavailable, problem));
-      });
+      endLater(*client, std::move(handler), RequestOutcome::peerUnavailable, std::move(problem));
       return;
     }
     protocol::EncodedRequest encoded = encodedFor(peer.profile, request);
     transport::HttpPost post;
     post.url = *std::move(parsed.url);
     post.tls = std::move(encryption);
+    post.networks = peer.networks;
     post.headers = headers(encoded, request, keys.get(), own.get());
     post.body = std::move(encoded.body);
     post.timeout = request.timeout;
@@ -199,6 +195,14 @@ private:
     bool isForeign = false;
   };
 
+  /// Reports a request that is not sent, on the client's strand.
+  static void endLater(transport::HttpClient& client, SendHandler&& handler, RequestOutcome outcome,
+                       std::string error) {
+    client.post([handler = std::move(handler), outcome, error = std::move(error)] {
+      handler(transport::failure(outcome, error));
+    });
+  }
+
   /// The options of a configured peer; empty for any other.
   struct Peer {
     Receiver receiver;
@@ -206,6 +210,8 @@ private:
     std::shared_ptr<protocol::KeyCache> keys;
     // Null: it has no headers of the user's own.
     std::shared_ptr<protocol::HeaderCache> headers;
+    // Null: all.
+    std::shared_ptr<const transport::Networks> networks;
     bool allowPlainHttp = false;
     PeerProfile profile = PeerProfile::native;
   };
@@ -226,6 +232,7 @@ private:
       (void)tls();
     }
     const std::string field = "peers['" + options.name + "'].";
+    peer.networks = networksOf(field, options.networks);
     peer.keys = cached<protocol::KeyRing>(field, options.name, options.secrets);
     if (peer.keys && transport::isSettledByStatus(peer.profile) && !peer.keys->current()->canSign()) {
       throw OptionError(field + "secrets", "none of them can sign a webhook; add whsec_ or whsk_");
@@ -238,6 +245,19 @@ private:
       throw OptionError(field + "headers", "there is no header; add one, such as Authorization: Bearer TOKEN");
     }
     return peer;
+  }
+
+  /// Null if there is no entry.
+  static std::shared_ptr<const transport::Networks> networksOf(const std::string& field,
+                                                               const std::vector<std::string>& entries) {
+    if (entries.empty()) {
+      return nullptr;
+    }
+    try {
+      return std::make_shared<const transport::Networks>(entries);
+    } catch (const Error& error) {
+      throwNested(field, error);
+    }
   }
 
   /// Null if there is no source.

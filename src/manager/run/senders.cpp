@@ -75,8 +75,9 @@ void Senders::usePeer(const std::shared_ptr<const PeerOptions>& peer, const std:
   }
 }
 
+// A request that was decided before may still come.
 void Senders::dropPeer(const std::string& name) {
-  unusable_.erase(name);
+  unusable_.insert_or_assign(name, Unusable{"the peer was removed", nullptr});
   if (common_) {
     common_->removePeer(name);
   }

@@ -20,6 +20,7 @@
 #include "serve/inbox/pusher.hpp"
 #include "transport/http_server.hpp"
 #include "transport/listener.hpp"
+#include "transport/networks.hpp"
 #include "transport/tls_context.hpp"
 
 namespace ackbox::serve {
@@ -242,6 +243,13 @@ void checkHosts(Section& section, std::string_view field, const std::vector<std:
   }
 }
 
+void checkNetworks(Section& section, std::string_view field, const std::vector<std::string>& networks) {
+  const auto refusal = refusalOf([&] { const transport::Networks sound(networks); });
+  if (refusal) {
+    section.problem(field, refusal->what);
+  }
+}
+
 void checkTokens(Section& section, std::string_view field, const std::filesystem::path& file) {
   std::vector<std::string> problems;
   static_cast<void>(Tokens::read(file, problems));
@@ -255,8 +263,12 @@ bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std
   // Checks each part separately, so that one error does not hide another.
   PeerOptions plain = peer;
   plain.secrets = {};
+  plain.networks = {};
   PeerOptions nowhere = peer;
   nowhere.url = {};
+  nowhere.networks = {};
+  PeerOptions limited;
+  limited.networks = peer.networks;
   OutboxOptions outbox;
   outbox.peers = {peer};
   outbox.ackedRetention = ackedRetention;
@@ -265,8 +277,12 @@ bool checkPeer(Section& section, HttpSender& probe, const PeerOptions& peer, std
                                          probe.usePeers({&nowhere, 1});
                                        }),
                                        secretsField, secretsField);
+  const bool isLimitSound = reportOne(section, refusalOf([&] {
+                                        probe.usePeers({&limited, 1});
+                                      }),
+                                      "networks", secretsField);
   return reportOne(section, refusalOf([&] { validate(outbox); }), "name", secretsField) && isAddressSound &&
-         isSecretSound;
+         isSecretSound && isLimitSound;
 }
 
 void checkPeers(Section& root, HttpSender& probe, const std::vector<PeerOptions>& peers,

@@ -25,6 +25,9 @@ namespace ackbox::serve {
 
 // The functions that return a value return whether they found no problem.
 
+/// Checks the entries of a list of networks, see `PeerOptions::networks`.
+void checkNetworks(Section& section, std::string_view field, const std::vector<std::string>& networks);
+
 bool checkListen(Section& section, const std::string& address, std::uint16_t port);
 bool checkTls(Section& section, const TlsServerOptions& tls);
 bool checkTls(Section& section, const TlsClientOptions& tls);

@@ -201,6 +201,8 @@ bool readPeer(Section& section, HttpSender& probe, const OutboxOptions& outbox, 
   section.text({"url", "where its inbox is"}, peer.url);
   section.text({"agent", "its agent URI; with it, its ACK events settle messages"}, peer.agent);
   section.flag({"allow_plain_http", "whether url may be http:// to another machine"}, peer.allowPlainHttp);
+  section.texts({"networks", "where url may lead: networks such as 10.0.0.0/8, addresses, public, loopback; none: all"},
+                peer.networks);
   section.choice<PeerProfile>({"profile", "the standard that it receives by"}, peer.profile,
                               {{"native", PeerProfile::native},
                                {"webhook", PeerProfile::webhook},
@@ -233,6 +235,7 @@ void readAddedPeers(Section& root, AddedPeersConfig& added) {
                  added.secretsFolder);
     section.texts({"networks", "the networks that peers which callers add may be in, as in peers[].networks"},
                   added.networks);
+    checkNetworks(section, "networks", added.networks);
   });
 }
 
@@ -419,7 +422,11 @@ PeerOptions readPeerDefinition(const std::string& name, std::string_view text, c
                         .looksAtFiles = looksAtFiles};
   HttpSender probe(config.sender);
   Section section(root, {}, reading);
+  if (section.has("networks")) {
+    section.problem("networks", "is for the configuration only: added_peers.networks counts");
+  }
   readPeer(section, probe, config.outbox, peer);
+  peer.networks = config.addedPeers.networks;
   return peer;
 }
 

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -126,6 +127,8 @@ TEST_CASE("P11: A definition names files of one folder only, and nothing of the 
   CHECK(without[0].find("needs added_peers.secrets_folder") != std::string::npos);
   CHECK(problemsOf(R"({"url":"https://x.example/","secrets_environment":"HOME"})") ==
         std::vector<std::string>{"secrets_environment: is for the configuration only; name a secrets_file"});
+  CHECK(problemsOf(R"({"url":"https://x.example/","networks":["loopback"]})") ==
+        std::vector<std::string>{"networks: is for the configuration only: added_peers.networks counts"});
   CHECK(problemsOf(R"({"name":"x","url":"https://x.example/"})").size() == 1);
 }
 
@@ -146,6 +149,26 @@ TEST_CASE("P13: A peer whose secret is not there is refused, and one that loses 
     error = json::parse(stage.asker().ask("GET", "/v1/peers/carol").body).at("peer").at("last_error");
   }
   CHECK(error.find("carol.token") != std::string::npos);
+}
+
+TEST_CASE("P11: A peer that a caller adds is connected to in the networks of the configuration only") {
+  Stage stage({{"added_peers.networks", R"(["public"])"}});
+  CHECK(stage.put("carol", {{"url", stage.other.url()}}).status == 201);
+  CHECK(stage.send("carol", "a").status == 201);
+  std::string error;
+  while (error.empty()) {
+    error = json::parse(stage.asker().ask("GET", "/v1/peers/carol").body).at("peer").at("last_error");
+  }
+  CHECK(error.find("127.0.0.1 is not in a network that this peer may use") != std::string::npos);
+  const AddedPeersConfig usual;
+  CHECK(std::ranges::find(usual.networks, "169.254.0.0/16") == usual.networks.end());
+}
+
+TEST_CASE("A wrong network of added peers is named") {
+  std::vector<ConfigProblem> problems;
+  static_cast<void>(readConfig(R"({"added_peers": {"networks": ["10.0.0.1/8"]}})", {}, problems));
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].field == "added_peers.networks");
 }
 
 }  // namespace ackbox::serve::added_peers_test

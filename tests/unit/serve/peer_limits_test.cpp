@@ -71,6 +71,18 @@ TEST_CASE("what a peer's retry leaves out is as it would be without it") {
   CHECK(webhook.retry->delays == webhookRetryPolicy().delays);
 }
 
+TEST_CASE("the networks of a peer are a field of the configuration, and a wrong one hides no other problem") {
+  CHECK(peerOf(R"("networks": ["public", "10.0.0.0/8"])").networks == std::vector<std::string>{"public", "10.0.0.0/8"});
+  CHECK(peerOf(R"("name": "bob")").networks.empty());
+  CHECK(readPeer(R"("networks": ["db.example"])").problems ==
+        std::vector<std::string>{"f:2: peers[0].networks: 'db.example' is no network; a name cannot be one, allowed: "
+                                 "networks such as 10.0.0.0/8 or 2001:db8::/32, addresses, public, loopback"});
+  CHECK(
+      read("{\"peers\": [{\n\"url\": \"http://bob.example/\",\n\"networks\": [\"10.0.0.5/8\"]}]}").problems ==
+      std::vector<std::string>{"f:2: peers[0].url: http:// to another machine must be asked for with allow_plain_http",
+                               "f:3: peers[0].networks: '10.0.0.5/8' has bits behind its prefix; write 10.0.0.0/8"});
+}
+
 TEST_CASE("a wrong limit of a peer is named with its line and field") {
   CHECK(readPeer(R"("rate_limit": {"frames": 1000001})").problems ==
         std::vector<std::string>{"f:2: peers[0].rate_limit.frames: must be a whole number, 0 to 1000000"});
