@@ -77,6 +77,11 @@ std::string backoffText(const Reason& reason, const std::string& until, bool isP
          quoted(reason.detail);
 }
 
+std::string downText(const Reason& reason, const MessageInfo& message, bool isProbed, WallTime now) {
+  return "peer " + message.peer + " down since " + formatTimestamp(reason.since) +
+         (isProbed ? ", next probe " + countdown(reason.until, now) : std::string()) + quoted(reason.detail);
+}
+
 std::string blockedText(const Reason& reason, const std::string& until) {
   return "sequence " + std::to_string(reason.sequence) + " of its session became a dead letter at " + until +
          " with reason " + reason.detail + " and blocks it; unblock the session, or redrive or discard that one";
@@ -112,8 +117,7 @@ std::string clause(const Reason& reason, const MessageInfo& message, bool isProb
     case BlockReason::backoff:
       return backoffText(reason, until, isProbed, now);
     case BlockReason::peerDown:
-      return "peer " + message.peer + " down since " + formatTimestamp(reason.since) +
-             (isProbed ? ", next probe " + countdown(reason.until, now) : std::string()) + quoted(reason.detail);
+      return downText(reason, message, isProbed, now);
     case BlockReason::peerNotConfigured:
       return "this process was not given the peer";
     case BlockReason::peerRemoved:

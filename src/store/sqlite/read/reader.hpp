@@ -30,7 +30,7 @@ namespace ackbox::store::sqlite {
 class SqliteReader final : public store::Reader {
 public:
   /// As `openReader`.
-  SqliteReader(const std::filesystem::path& file, const OutboxOptions& options, PeerLookup peers);
+  SqliteReader(const std::filesystem::path& file, const OutboxOptions& options, PeerLookup peers = {});
   ~SqliteReader() override;
 
   [[nodiscard]] bool isOutdated() const override;
