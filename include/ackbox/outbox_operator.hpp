@@ -122,8 +122,8 @@ public:
   /// call changes nothing if there are any. With `fail`, they become dead letters with the reason `peer-removed`, in
   /// slices; those in flight are left, because their outcome is on the way: call it again until none is left.
   ///
-  /// Also throws `unknownPeer` if no peer of that name was added, or it was removed and no message is left. After
-  /// another throw, the peer may be removed, and the slices before it are done.
+  /// Also throws `unknownPeer` if no peer of that name was ever added. After another throw, the peer may be removed,
+  /// and the slices before it are done.
   PeerRemoval removePeer(std::string_view name, WaitingMessages waiting = WaitingMessages::refuse);
 
   /// Lets a session that a dead letter stopped (`GapPolicy::block`) go on past it; the dead letter stays. Redriving or

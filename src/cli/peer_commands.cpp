@@ -26,13 +26,13 @@ int addPeer(Console& console, const Arguments& arguments) {
   if (definition == "-") {
     definition.assign(std::istreambuf_iterator<char>(console.world().in), {});
   }
-  PeerOptions peer;
+  bool isNew = false;
   try {
-    peer = read(name, definition);
+    const PeerOptions peer = read(name, definition);
+    isNew = openToChange(console.world(), arguments).addPeer(peer, definition);
   } catch (const OptionError& error) {
-    return console.fail(kUsage, "definition: " + (error.field().empty() ? "" : error.field() + ": ") + error.problem());
+    return console.fail(kUsage, (error.field().empty() ? "" : error.field() + ": ") + error.problem());
   }
-  const bool isNew = openToChange(console.world(), arguments).addPeer(peer, definition);
   if (console.json()) {
     console.line(json::Line().add("peer", name).add("added", isNew));
   } else {

@@ -45,8 +45,8 @@ struct World {
   /// The daemon's `serve` and `health`, which are built on this library. If empty, both commands are refused.
   std::function<int(Console&, const Arguments&)> serve = {};
   std::function<int(Console&, const Arguments&)> health = {};
-  /// The peer of a definition; throws `OptionError`. Of the daemon, too.
-  std::function<PeerOptions(const std::string& name, const std::string& definition)> readPeer = {};
+  /// The peer of a definition, which is then without comments; throws `OptionError`. Of the daemon, too.
+  std::function<PeerOptions(const std::string& name, std::string& definition)> readPeer = {};
   /// Replaces the query to the kernel, if set.
   std::function<Disk(const std::filesystem::path&)> disk = {};
 };

@@ -29,7 +29,7 @@ void Machine::Impl::applyHold(const PeerHolds& held, const Now& now) {
   const bool isResumed = !isFirst && held.resumes > peer.resumes;
   peer.hasOrders = true;
   peer.resumes = held.resumes;
-  peer.isPaused = held.isPaused;
+  peer.isPaused = held.isPaused || held.isRemoved;
   if (isFirst && held.record.down) {
     peer.recordedDown = true;
     if (options.restoresHealth) {

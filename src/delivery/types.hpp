@@ -272,6 +272,8 @@ struct PeerHolds {
   bool isPaused = false;
   /// Counts `resume`s: when it grows, the peer is probed at once.
   std::int64_t resumes = 0;
+  /// It was removed from the file: nothing is claimed for it.
+  bool isRemoved = false;
 };
 
 /// The operators' holds at one instant: all peers, and every session that must not be claimed.

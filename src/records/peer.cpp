@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "records/text.hpp"
 
@@ -23,8 +24,9 @@ Value probeOf(const PeerFigures& peer, WallTime now) {
 
 constexpr std::array kPeer{
     ofPeer<&PeerStats::peer>("peer", "Its name.", {"", "PEER"}),
-    field<[](const PeerFigures& peer) { return toString(peer.circuit.state); }>("state", "Whether it is sent to.",
-                                                                                {"", "STATE"}),
+    field<[](const PeerFigures& peer) {
+      return peer.circuit.isRemoved ? std::string_view("removed") : toString(peer.circuit.state);
+    }>("state", "Whether it is sent to.", {"", "STATE"}),
     field<[](const PeerFigures& peer) { return peer.circuit.since; }>(
         "since_at_ms",
         "Since when it is up or paused, or takes nothing: a change between down and held does not begin anew.",

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "ackbox/http_sender.hpp"
 #include "cli/arguments.hpp"
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
@@ -171,10 +173,16 @@ int runServe(Console& console, const Arguments& arguments) {
   return cli::kDone;
 }
 
-PeerOptions readPeerOfTool(const std::string& name, const std::string& definition) {
+PeerOptions readPeerOfTool(const std::string& name, std::string& definition) {
   Config config;
   config.addedPeers.secretsFolder = ".";
-  return definedPeer(name, definition, config);
+  PeerOptions peer = definedPeer(name, definition, config);
+  PeerOptions bare = peer;
+  bare.secrets = {};
+  bare.headers = {};
+  HttpSender(config.sender).usePeers({&bare, 1});
+  definition = nlohmann::json::parse(definition, nullptr, true, true).dump();
+  return peer;
 }
 
 int runHealth(Console& console, const Arguments& arguments) {

@@ -17,8 +17,8 @@ namespace ackbox::serve {
 int runServe(cli::Console& console, const cli::Arguments& arguments);
 
 /// The peer of a definition, as `ackbox add-peer` checks it: the files that it names are those of another process.
-/// Throws `Error` with `invalidOption`.
-PeerOptions readPeerOfTool(const std::string& name, const std::string& definition);
+/// Takes comments out of the definition. Throws `OptionError`.
+PeerOptions readPeerOfTool(const std::string& name, std::string& definition);
 
 /// `ackbox health`.
 int runHealth(cli::Console& console, const cli::Arguments& arguments);

@@ -83,29 +83,33 @@ public:
   void usePeers(std::span<const PeerOptions> peers) {
     requireApart(peers);
     std::map<std::string, Peer, std::less<>> fresh;
+    std::multimap<std::string, std::string> places;
     for (const PeerOptions& options : peers) {
-      fresh.emplace(options.name, makePeer(options));
+      const auto [place, isNew] = fresh.emplace(options.name, makePeer(options));
+      places.emplace(place->second.receiver.address, options.name);
     }
     const MutexLock lock(mutex_);
     peers_ = std::move(fresh);
+    byAddress_ = std::move(places);
   }
 
   void changePeer(const PeerOptions& options) ACKBOX_EXCLUDES(mutex_) {
     Peer peer = makePeer(options);
     const MutexLock lock(mutex_);
-    for (const auto& [name, other] : peers_) {
-      if (name != options.name) {
-        requireOther(options.name, peer.receiver, name, other.receiver);
+    const auto [first, last] = byAddress_.equal_range(peer.receiver.address);
+    for (auto other = first; other != last; ++other) {
+      if (other->second != options.name) {
+        requireOther(options.name, peer.receiver, other->second, peers_.find(other->second)->second.receiver);
       }
     }
+    forget(options.name);
+    byAddress_.emplace(peer.receiver.address, options.name);
     peers_.insert_or_assign(options.name, std::move(peer));
   }
 
   void removePeer(std::string_view name) ACKBOX_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (const auto found = peers_.find(name); found != peers_.end()) {
-      peers_.erase(found);
-    }
+    forget(name);
   }
 
   void reloadCertificates() { tls()->reload(); }
@@ -399,6 +403,16 @@ private:
     return tls_;
   }
 
+  void forget(std::string_view name) ACKBOX_REQUIRES(mutex_) {
+    const auto found = peers_.find(name);
+    if (found == peers_.end()) {
+      return;
+    }
+    const auto [first, last] = byAddress_.equal_range(found->second.receiver.address);
+    byAddress_.erase(std::find_if(first, last, [&](const auto& one) { return one.second == name; }));
+    peers_.erase(found);
+  }
+
   [[nodiscard]] Peer peerNamed(std::string_view name) ACKBOX_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     const auto found = peers_.find(name);
@@ -428,6 +442,8 @@ private:
   // Null while not started.
   std::shared_ptr<transport::HttpClient> client_ ACKBOX_GUARDED_BY(mutex_);
   std::map<std::string, Peer, std::less<>> peers_ ACKBOX_GUARDED_BY(mutex_);
+  // The names of `peers_` by the addresses of their receivers.
+  std::multimap<std::string, std::string> byAddress_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 HttpSender::HttpSender(HttpSenderOptions options) : impl_(std::make_shared<Impl>(std::move(options))) {}

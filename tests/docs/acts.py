@@ -56,6 +56,10 @@ def token_of_the_agent(scene):
     scene.environment["TOKEN"] = scene.read("etc/agent/tokens").split()[2]
 
 
+def token_of_an_operator(scene):
+    scene.environment["TOKEN"] = scene.read("tokens").split()[5]
+
+
 def stream_line(scene):
     """What the page's own request printed."""
     return scene.outputs["curl http://127.0.0.1:7070/v1/messages"]

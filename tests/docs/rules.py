@@ -132,7 +132,7 @@ def rules(setting):
             config('"inbox": {', file="inbox.json", section=True),
             like('{"receipt":"…"', acts.stream_line),
             played('{"settlements"', acts.settle),
-            shell("curl -X PUT", prints='"added":true'),
+            shell("curl -X PUT", before=acts.token_of_an_operator, prints='"added":true'),
             config("{", file="serve.json"),
         ],
         "docs/sql.md": [

@@ -3,6 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "store_conformance/world.hpp"
 
 namespace figures_test {
@@ -97,6 +101,36 @@ TEST_CASE("P10: row 24: each peer has its own gauges and totals, also the one th
   CHECK(peers[1].failures == 3);
   CHECK(peers[1].nextProbeAt == world.clock->wallNow() + seconds(12));
   CHECK(peers[1].lastError == "refused");
+  CHECK(world.problems() == "");
+}
+
+TEST_CASE("P10: what is enqueued before and after a change of peers or a repair, in one transaction, is counted once") {
+  World world;
+  setPeers(world.options, {"alice"});
+  world.options.addedPeer = [](const std::string& name, const std::string&) {
+    PeerOptions peer;
+    peer.name = name;
+    return peer;
+  };
+  const auto store = world.open();
+  PeerOptions bob;
+  bob.name = "bob";
+  int step = 0;
+  for (const std::function<void()>& change : std::vector<std::function<void()>>{
+           [&] { CHECK(store->addPeer(bob, "first") == true); }, [&] { CHECK(store->addPeer(bob, "other") == false); },
+           [&] { CHECK(store->removePeer("bob", WaitingMessages::refuse).isRemoved); },
+           [&] { static_cast<void>(store->repair()); }}) {
+    const std::string session = "s" + std::to_string(++step);
+    inTransaction(*store, [&] {
+      CHECK(store->outbox().enqueue(frameTo("alice", session)).accepted());
+      change();
+      CHECK(store->outbox().enqueue(frameTo("alice", session)).accepted());
+    });
+    enqueueOne(*store, frameTo("alice", session));
+    CHECK(world.problems() == "");
+    CHECK(world.reader()->sessionStats("alice", session)->live == 3);
+  }
+  settleAll(*store, Transition::ack);
   CHECK(world.problems() == "");
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "ackbox/http_sender.hpp"
 #include "json/line.hpp"
 #include "records/peer.hpp"
 #include "serve/api/operations.hpp"
@@ -24,6 +25,36 @@ std::string plainDefinition(const std::string& body) {
   return nlohmann::json::parse(body, nullptr, true, true).dump();
 }
 
+/// Which other peer leads to the same receiver; empty if there is no such peer.
+std::string collisionOf(Service& service, const PeerOptions& peer) {
+  const auto bare = [](PeerOptions one) {
+    one.secrets = {};
+    one.headers = {};
+    return one;
+  };
+  std::vector<PeerOptions> all;
+  for (const PeerOptions& one : service.config().outbox.peers) {
+    all.push_back(bare(one));
+  }
+  for (const PeerStatus& one : service.reader().peers()) {
+    if (!one.definition.empty() && !one.isRemoved && one.name != peer.name) {
+      try {
+        all.push_back(bare(definedPeer(one.name, one.definition, service.config())));
+      } catch (const Error&) {
+        // It cannot be used, so it leads nowhere.
+      }
+    }
+  }
+  std::erase_if(all, [&](const PeerOptions& one) { return one.url != peer.url || one.name == peer.name; });
+  all.push_back(bare(peer));
+  try {
+    HttpSender(service.config().sender).usePeers(all);
+  } catch (const OptionError& error) {
+    return error.field() + ": " + error.problem();
+  }
+  return {};
+}
+
 Response definedPeer(Service& service, const Request& request) {
   const std::string& name = request.path[0];
   std::vector<ConfigProblem> problems;
@@ -35,6 +66,9 @@ Response definedPeer(Service& service, const Request& request) {
     }
     return problemAnswer(422, "Invalid definition", text);
   }
+  if (const std::string other = collisionOf(service, peer); !other.empty()) {
+    return problemAnswer(422, "Invalid definition", other);
+  }
   const bool isNew = service.changes().addPeer(peer, plainDefinition(request.body));
   service.audit().record(request.caller, isNew ? "peers:add" : "peers:change", name, 1);
   return jsonAnswer(isNew ? 201 : 200, json::Line().add("peer", name).add("added", isNew).text());
@@ -42,12 +76,19 @@ Response definedPeer(Service& service, const Request& request) {
 
 Response removedPeer(Service& service, const Request& request, WaitingMessages waiting) {
   const std::string& name = request.path[0];
-  const PeerRemoval removal = service.changes().removePeer(name, waiting);
-  if (!removal.isRemoved) {
+  PeerRemoval removal;
+  try {
+    removal = service.changes().removePeer(name, waiting);
+  } catch (const Error& error) {
+    if (error.code() != Errc::unknownPeer) {
+      throw;
+    }
+    return problemAnswer(404, "Not found", "no peer '" + name + "' was added; a peer of the configuration stays");
+  }
+  if (waiting == WaitingMessages::refuse && removal.left != 0) {
     return problemAnswer(409, "The peer has messages",
-                         std::to_string(removal.left) +
-                             " messages to it are not settled: wait until they are, or use ?messages=fail, which makes "
-                             "them dead letters");
+                         "messages to it that are not settled: " + std::to_string(removal.left) +
+                             ". Wait until they are, or use ?messages=fail, which makes them dead letters");
   }
   service.audit().record(request.caller, "peers:remove", name, removal.failed);
   return jsonAnswer(200, json::Line()

@@ -433,8 +433,12 @@ PeerOptions readPeerDefinition(const std::string& name, std::string_view text, c
 PeerOptions definedPeer(const std::string& name, std::string_view text, const Config& config) {
   std::vector<ConfigProblem> problems;
   PeerOptions peer = readPeerDefinition(name, text, config, false, problems);
+  std::string rest;
+  for (std::size_t index = 1; index < problems.size(); ++index) {
+    rest += "; " + problems[index].field + ": " + problems[index].what;
+  }
   if (!problems.empty()) {
-    throw OptionError(problems.front().field, problems.front().what);
+    throw OptionError(problems.front().field, problems.front().what + rest);
   }
   return peer;
 }

@@ -49,9 +49,9 @@ struct InboxConfig {
 struct AddedPeersConfig {
   /// The folder of the files that their definitions may name; empty: they may name no files.
   std::filesystem::path secretsFolder = {};
-  /// See `PeerOptions::networks`. Default: all but link-local addresses, where clouds serve a machine's credentials.
-  std::vector<std::string> networks = {"public",         "loopback",      "10.0.0.0/8", "172.16.0.0/12",
-                                       "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"};
+  /// See `PeerOptions::networks`. Default: the internet, this machine and private IPv4 networks; not the link-local,
+  /// shared and unique-local addresses at which clouds serve a machine's credentials.
+  std::vector<std::string> networks = {"public", "loopback", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"};
 };
 
 /// Where spans of traces are sent.

@@ -331,9 +331,7 @@ Fill SqliteStore::fill() {
 // All counts are written first: with the second peer, each peer begins to have counts of its own.
 std::optional<bool> SqliteStore::addPeer(const PeerOptions& peer, std::string_view definition) {
   impl_->parts->forward([](WriteBack& part) { part.flushAll(); });
-  const std::optional<bool> isNew = impl_->parts->peers.define(peer, definition);
-  impl_->parts->backward([](WriteBack& part) { part.forget(); });
-  return isNew;
+  return impl_->parts->peers.define(peer, definition);
 }
 
 PeerRemoval SqliteStore::removePeer(std::string_view name, WaitingMessages waiting) {
@@ -347,6 +345,8 @@ RepairReport SqliteStore::repair() {
   mendRows(impl_->connection.handle(), impl_->connection.prefix(), report);
   impl_->parts->backward([](WriteBack& part) { part.forget(); });
   impl_->recount(report);
+  // Other work may follow in this transaction: what it appends is not to be caught up with as rows of others.
+  impl_->parts->lazyRows.begun(false);
   dropNotes(impl_->connection.handle(), impl_->connection.prefix());
   impl_->parts->holds.refresh();
   return report;

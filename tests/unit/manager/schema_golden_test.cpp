@@ -102,7 +102,7 @@ TEST_CASE("P10: a file of version 1 has rows of every kind, and is sound before 
     };
     CHECK(kinds("schema", "version") == "1");
     CHECK(kinds("messages", "state") == "ACKED FAILED PENDING SENDING SENT");
-    CHECK(kinds("peers_view", "state") == "disabled down held paused up");
+    CHECK(kinds("peers_view", "state") == "disabled down held paused removed up");
     CHECK(kinds("inbound_origins", "state") == "0 1 2");
     CHECK(kinds("inbox", "deferred || (owner_id<>0) || (retry_count<>0)") == "000 100 101 110");
     CHECK(kinds("inbox_results", "outcome") == "0 3");

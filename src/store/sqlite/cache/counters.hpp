@@ -141,6 +141,8 @@ public:
   [[nodiscard]] SessionChange takeSession(delivery::SessionKey session);
 
   /// The amounts that uncounted rows of `peer` add to its counters in the file.
+  /// The file has several peers now, which have counts of their own. Nothing may be pending.
+  void countPeers() noexcept { peersCount_ = true; }
   [[nodiscard]] PeerCounterValues uncountedOf(delivery::PeerKey peer);
 
   /// A gauge cannot be right: the gauges are recounted before the commit (`recount`).

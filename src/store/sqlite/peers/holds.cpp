@@ -27,7 +27,7 @@ Holds::Holds(Context& context)
       countChange_(context.prepare("UPDATE #meta SET orders=orders+1")),
       count_(context.prepare("SELECT orders FROM #meta")),
       selectPeers_(context.prepare("SELECT id,down,hold,failures,down_since_ms,next_probe_at_ms,last_error,"
-                                   "paused_at_ms<>0 OR removed_at_ms<>0,resumes FROM #peers")),
+                                   "paused_at_ms<>0,resumes,removed_at_ms<>0 FROM #peers")),
       selectSessions_(
           context.prepare("SELECT id FROM #sessions INDEXED BY #sessions_paused WHERE paused_at_ms<>0 UNION "
                           "SELECT id FROM #sessions INDEXED BY #sessions_blocked WHERE blocked_by<>0 ORDER BY id")) {}
@@ -119,7 +119,8 @@ std::optional<delivery::HoldSnapshot> Holds::takeChanged() {
       delivery::PeerHolds peer;
       Columns columns(query);
       columns >> peer.record.peer >> peer.record.down >> peer.record.hold >> peer.record.failures >>
-          peer.record.downSince >> peer.record.nextProbeAt >> peer.record.error >> peer.isPaused >> peer.resumes;
+          peer.record.downSince >> peer.record.nextProbeAt >> peer.record.error >> peer.isPaused >> peer.resumes >>
+          peer.isRemoved;
       holds.peers.push_back(std::move(peer));
     }
   }

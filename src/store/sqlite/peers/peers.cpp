@@ -53,11 +53,13 @@ Peers::Peers(Context& context, std::vector<PeerOptions>& options, Holds& holds)
     : context_(context),
       options_(options),
       holds_(holds),
-      upsert_(
-          context.prepare("INSERT INTO #peers(name,url,agent,max_requests) VALUES(?1,?2,?3,?4) ON CONFLICT(name) DO "
-                          "UPDATE SET url=?2, agent=?3, max_requests=?4, removed_at_ms=0 RETURNING "
-                          "id,store,store_epoch")),
-      define_(context.prepare("UPDATE #peers SET definition=?2 WHERE name=?1")),
+      upsert_(context.prepare(
+          "INSERT INTO #peers(name,url,agent,max_requests) VALUES(?1,?2,?3,?4) ON CONFLICT(name) DO "
+          "UPDATE SET url=?2, agent=?3, max_requests=?4, paused_at_ms=iif(removed_at_ms=0,paused_at_ms,0), "
+          "removed_at_ms=0 RETURNING "
+          "id,store,store_epoch")),
+      define_(context.prepare(
+          "UPDATE #peers SET definition=?2, resumes=resumes+1, hold=min(hold,1), next_probe_at_ms=?3 WHERE name=?1")),
       remove_(context.prepare("UPDATE #peers SET definition='', removed_at_ms=?2 WHERE name=?1")),
       selectAddedNow_(context.prepare("SELECT definition<>'', removed_at_ms<>0 FROM #peers WHERE name=?1")),
       countDefined_(context.prepare("SELECT count(*) FROM #peers WHERE definition<>'' AND name<>?1")),
@@ -122,8 +124,9 @@ std::optional<bool> Peers::define(const PeerOptions& peer, std::string_view defi
   isTouched_ = true;
   const std::int64_t lone = loneOf(context_);
   static_cast<void>(write(peer));
-  Query(define_, peer.name, definition).run();
+  Query(define_, peer.name, definition, context_.clock.wallNow()).run();
   countEach(lone);
+  context_.counters.countPeers();
   holds_.countChange();
   refresh();
   return isNew;
@@ -139,7 +142,7 @@ PeerRemoval Peers::remove(std::string_view name, WaitingMessages waiting) {
   }
   const Standing standing = standingOf(name);
   report.isRemoved = standing == Standing::removed;
-  if (standing == Standing::other || (report.isRemoved && report.left == 0)) {
+  if (standing == Standing::other) {
     throw Error(Errc::unknownPeer, "no peer '" + std::string(name) + "' was added to the file");
   }
   if (report.isRemoved || (report.left != 0 && waiting == WaitingMessages::refuse)) {
