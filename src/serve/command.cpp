@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -181,7 +180,7 @@ PeerOptions readPeerOfTool(const std::string& name, std::string& definition) {
   bare.secrets = {};
   bare.headers = {};
   HttpSender(config.sender).usePeers({&bare, 1});
-  definition = nlohmann::json::parse(definition, nullptr, true, true).dump();
+  definition = withoutComments(definition);
   return peer;
 }
 

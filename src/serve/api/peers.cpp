@@ -20,11 +20,6 @@
 namespace ackbox::serve {
 namespace {
 
-/// The definition without the comments that it may have, as the file keeps it.
-std::string plainDefinition(const std::string& body) {
-  return nlohmann::json::parse(body, nullptr, true, true).dump();
-}
-
 /// Which other peer leads to the same receiver; empty if there is no such peer.
 std::string collisionOf(Service& service, const PeerOptions& peer) {
   const auto bare = [](PeerOptions one) {
@@ -69,7 +64,7 @@ Response definedPeer(Service& service, const Request& request) {
   if (const std::string other = collisionOf(service, peer); !other.empty()) {
     return problemAnswer(422, "Invalid definition", other);
   }
-  const bool isNew = service.changes().addPeer(peer, plainDefinition(request.body));
+  const bool isNew = service.changes().addPeer(peer, withoutComments(request.body));
   service.audit().record(request.caller, isNew ? "peers:add" : "peers:change", name, 1);
   return jsonAnswer(isNew ? 201 : 200, json::Line().add("peer", name).add("added", isNew).text());
 }

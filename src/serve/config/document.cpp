@@ -191,6 +191,10 @@ ConfigNode parseConfig(std::string_view text, std::vector<ConfigProblem>& proble
   return root;
 }
 
+std::string withoutComments(std::string_view text) {
+  return nlohmann::json::parse(text, nullptr, true, true).dump();
+}
+
 void overrideField(ConfigNode& root, const ConfigOverride& override, std::vector<ConfigProblem>& problems) {
   ConfigNode* node = &root;
   for (std::string_view rest = override.field; !rest.empty();) {

@@ -52,6 +52,9 @@ struct ConfigOverride {
 /// Reads JSON, in which `//` and `/* */` begin comments. Adds errors to `problems`.
 [[nodiscard]] ConfigNode parseConfig(std::string_view text, std::vector<ConfigProblem>& problems);
 
+/// The same JSON without comments, on one line. Precondition: `parseConfig` has accepted it.
+[[nodiscard]] std::string withoutComments(std::string_view text);
+
 /// Sets one field. Adds errors to `problems`.
 void overrideField(ConfigNode& root, const ConfigOverride& override, std::vector<ConfigProblem>& problems);
 

@@ -91,9 +91,8 @@ std::string sessions() {
 // The order of the states is that of `delivery::stateOf`.
 std::string peers() {
   return joined({"CREATE VIEW #peers_view AS SELECT name AS peer,url,nullif(agent,'') AS agent,CASE WHEN ",
-                 "removed_at_ms<>0 THEN 'removed' WHEN paused_at_ms<>0 THEN 'paused' WHEN down=0 THEN 'up' WHEN hold=1 "
-                 "THEN 'held' WHEN hold=2 THEN ",
-                 "'disabled' ELSE 'down' END AS state,",
+                 "removed_at_ms<>0 THEN 'removed' WHEN paused_at_ms<>0 THEN 'paused' WHEN down=0 THEN 'up' ",
+                 "WHEN hold=1 THEN 'held' WHEN hold=2 THEN 'disabled' ELSE 'down' END AS state,",
                  instantOrNone("iif(paused_at_ms<>0,paused_at_ms,changed_at_ms)"), " AS since,failures,",
                  instantOrNone("iif(down=0,0,next_probe_at_ms)"),
                  " AS next_probe_at,nullif(last_error,'') AS last_error,nullif(store,'') AS store,resets,",
