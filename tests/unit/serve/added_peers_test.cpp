@@ -157,7 +157,7 @@ TEST_CASE("P13: A peer whose secret is not there is refused, and one that loses 
 }
 
 TEST_CASE("P11: A peer that a caller adds is connected to in the networks of the configuration only") {
-  Stage stage({{"added_peers.networks", R"(["public"])"}});
+  Stage stage(testing::Settings{{"added_peers.networks", R"(["public"])"}});
   CHECK(stage.put("carol", {{"url", stage.other.url()}}).status == 201);
   CHECK(stage.send("carol", "a").status == 201);
   std::string error;
