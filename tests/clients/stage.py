@@ -12,16 +12,24 @@ import time
 PATIENCE_SECONDS = 120.0
 
 
+CLAIMS = []
+
+
 def free_port():
-    """Below the ports that the kernel gives to outgoing connections, so that it is still free after a kill."""
+    """Below the ports that the kernel gives to outgoing connections, so that it is still free after a kill. The UDP port of
+    the same number is held until this process ends, so that a test beside it takes another one meanwhile."""
     while True:
         port = random.SystemRandom().randrange(20000, 32000)
-        with socket.socket() as probe:
-            try:
+        claim = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            claim.bind(("127.0.0.1", port))
+            with socket.socket() as probe:
                 probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
+        except OSError:
+            claim.close()
+            continue
+        CLAIMS.append(claim)
+        return port
 
 
 def write_key(path):

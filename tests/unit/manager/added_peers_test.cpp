@@ -261,6 +261,34 @@ TEST_CASE("a name of the configuration is refused, and so are a bad option and a
   CHECK(OutboxReader(manager).peers().size() == 1);
 }
 
+TEST_CASE("P12: a peer of the configuration is sent to, whatever another program adds or removes under its name") {
+  Stage stage;
+  Stage stranger;
+  stranger.options.peers = {peerAt("carol", "at-carol")};
+  {
+    // Before the configuration had the name.
+    OutboxOptions options = stranger.options;
+    options.addedPeer = [](const std::string& name, const std::string& text) { return peerAt(name, text); };
+    OutboxManager other = stage.OutboxStage::open(options);
+    OutboxOperator(other).addPeer(peerAt("bob", "elsewhere"), "elsewhere");
+  }
+  OutboxManager manager = stage.open();
+  CHECK_THROWS_AS(OutboxOperator(manager).removePeer("bob"), Error);
+  manager.start();
+  Stage::send(manager, "bob", "a");
+  CHECK(comesTo([&] { return stage.notes->sent() == Texts{"a to at-bob"}; }));
+  {
+    OutboxOptions options = stranger.options;
+    options.addedPeer = [](const std::string& name, const std::string& text) { return peerAt(name, text); };
+    OutboxManager other = stage.OutboxStage::open(options);
+    CHECK(OutboxOperator(other).removePeer("bob").isRemoved);
+  }
+  manager.notify();
+  Stage::send(manager, "bob", "b");
+  Stage::send(manager, "bob", "c");
+  CHECK(comesTo([&] { return stage.notes->sent() == Texts{"a to at-bob", "b to at-bob", "c to at-bob"}; }));
+}
+
 TEST_CASE("a program that does not read definitions has no peers of the file") {
   Stage stage;
   {

@@ -140,7 +140,7 @@ PeerRemoval Peers::remove(std::string_view name, WaitingMessages waiting) {
     query.next();
     report.left = query.as<std::uint64_t>(0);
   }
-  const Standing standing = standingOf(name);
+  const Standing standing = configured_.contains(name) ? Standing::other : standingOf(name);
   report.isRemoved = standing == Standing::removed;
   if (standing == Standing::other) {
     throw Error(Errc::unknownPeer, "no peer '" + std::string(name) + "' was added to the file");
