@@ -53,10 +53,14 @@ const RetryPolicy& retryPolicyOf(const OutboxOptions& options, std::string_view 
 }
 
 GapPolicy gapPolicyOf(const OutboxOptions& options, std::string_view peer, std::string_view session) noexcept {
+  return gapPolicyOf(options, peerNamed(options, peer), peer, session);
+}
+
+GapPolicy gapPolicyOf(const OutboxOptions& options, const PeerOptions* known, std::string_view peer,
+                      std::string_view session) noexcept {
   if (const GapPolicy* policy = ofSessions(options, peer, session, &SessionPolicy::gap)) {
     return *policy;
   }
-  const PeerOptions* const known = peerNamed(options, peer);
   return known == nullptr ? options.gap : known->gap.value_or(options.gap);
 }
 

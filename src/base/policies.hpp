@@ -13,6 +13,9 @@ namespace ackbox {
                                                std::string_view session) noexcept;
 [[nodiscard]] GapPolicy gapPolicyOf(const OutboxOptions& options, std::string_view peer,
                                     std::string_view session) noexcept;
+/// The same for a peer with the options `known`, which `options.peers` need not have; null: no such peer is known.
+[[nodiscard]] GapPolicy gapPolicyOf(const OutboxOptions& options, const PeerOptions* known, std::string_view peer,
+                                    std::string_view session) noexcept;
 
 /// The retry policy of the first of `sessionPolicies` that fits and has one; null: none has.
 [[nodiscard]] const RetryPolicy* retryPolicyOfSessions(const OutboxOptions& options, std::string_view peer,

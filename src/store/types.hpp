@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -71,6 +72,11 @@ struct PeerRow {
   std::uint64_t storeEpoch = 0;
   /// Of a peer that was added at run time; empty for any other.
   std::string definition = {};
+
+  /// As far as the row has them; the file is not trusted to hold a number of requests.
+  [[nodiscard]] PeerOptions options() const {
+    return {.name = name, .url = url, .agent = agent, .maxRequests = std::max(maxRequests, 1U)};
+  }
 };
 
 /// A peer that was added to the file, changed or removed.

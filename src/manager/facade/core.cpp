@@ -20,11 +20,7 @@ OutboxOptions withPeersOf(store::Store& store, OutboxOptions options) {
   for (const store::PeerRow& row : store.peers().rows()) {
     const auto given = [&](const PeerOptions& peer) { return peer.name == row.name; };
     if (row.definition.empty() && std::none_of(options.peers.begin(), options.peers.end(), given)) {
-      PeerOptions& peer = options.peers.emplace_back();
-      peer.name = row.name;
-      peer.url = row.url;
-      peer.agent = row.agent;
-      peer.maxRequests = row.maxRequests;
+      options.peers.push_back(row.options());
     }
   }
   return options;
@@ -59,6 +55,11 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
     const MutexLock lock(peersMutex_);
     for (const PeerOptions& configured : options_.peers) {
       peers_.emplace(configured.name, KnownPeer{.options = std::make_shared<const PeerOptions>(configured)});
+    }
+  }
+  for (const store::PeerRow& row : store_->peers().rows()) {
+    if (row.definition.empty()) {
+      configuredPeers_.insert(row.key);
     }
   }
   learnPeers(*store_);
@@ -165,6 +166,12 @@ NewCommit Core::takeNewRows() {
   learnPeers(*store_);
   NewCommit made{store_->discovery().take(kNewRowsMax), store_->owners().shared()};
   made.rows.peers = std::exchange(changedPeers_, {});
+  if (made.rows.holds) {
+    for (delivery::PeerHolds& held : made.rows.holds->peers) {
+      // The configuration of this process counts, whatever another process has removed from the file.
+      held.isRemoved = held.isRemoved && !configuredPeers_.contains(held.record.peer);
+    }
+  }
   for (const delivery::SessionKey session : made.rows.damaged) {
     const std::string number = std::to_string(session);
     log_.writeUnasked(

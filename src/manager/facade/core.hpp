@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -187,6 +188,8 @@ private:
   const std::filesystem::path ownersFile_;
   mutable Mutex peersMutex_;
   std::map<std::string, KnownPeer, std::less<>> peers_ ACKBOX_GUARDED_BY(peersMutex_);
+  // The keys of `options_.peers`. Constant after construction.
+  std::set<delivery::PeerKey> configuredPeers_;
   // Changed peers that no run has taken yet. Only the writer's thread uses them.
   std::vector<store::PeerRow> changedPeers_;
   const std::unique_ptr<const store::Reader> reader_;

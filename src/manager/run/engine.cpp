@@ -165,7 +165,6 @@ std::vector<delivery::CommittedRows> Engine::rowsOf(std::list<NewCommit>& commit
     std::vector<delivery::RunPeer> peers = addPeers(rows.peers);
     policies_.introduce(rows.sessions);
     if (rows.holds) {
-      keepConfigured(*rows.holds);
       watchOrders(*rows.holds);
     }
     made.push_back({.sessions = rows.sessions,
@@ -177,14 +176,6 @@ std::vector<delivery::CommittedRows> Engine::rowsOf(std::list<NewCommit>& commit
                     .peers = std::move(peers)});
   }
   return made;
-}
-
-// The configuration of this process counts, whatever another process has removed from the file.
-void Engine::keepConfigured(delivery::HoldSnapshot& holds) const {
-  for (delivery::PeerHolds& held : holds.peers) {
-    const auto known = peers_.find(held.record.peer);
-    held.isRemoved = held.isRemoved && (known == peers_.end() || !known->second.definition.empty());
-  }
 }
 
 void Engine::watchOrders(const delivery::HoldSnapshot& holds) {

@@ -150,7 +150,6 @@ private:
   [[nodiscard]] delivery::StepCounts emit(StepJob& step);
   /// Empty for a peer without a configuration in this process.
   [[nodiscard]] std::string peerName(delivery::PeerKey peer) const;
-  void keepConfigured(delivery::HoldSnapshot& holds) const;
   /// Operators have paused or resumed peers.
   void watchOrders(const delivery::HoldSnapshot& holds);
   void watch(const store::Vitals& vitals, std::span<const delivery::PeerRecord> peers = {});

@@ -34,7 +34,8 @@ void PolicyLookup::introduce(std::span<delivery::SessionInfo> sessions) {
     // A peer that this process does not know is not sent anything.
     session.policy.retry =
         own != nullptr || known == peers_.end() ? &retryPolicyOf(options_, peer, session.name) : &known->second.retry;
-    session.policy.gap = gapPolicyOf(options_, peer, session.name);
+    session.policy.gap =
+        gapPolicyOf(options_, known == peers_.end() ? nullptr : known->second.options.get(), peer, session.name);
     if (options_.onFailure) {
       sessions_.insert_or_assign(session.key, SessionNames{session.peer, session.name});
     }

@@ -187,6 +187,35 @@ TEST_CASE("P8: a peer that is removed leaves no message that waits in silence") 
   CHECK(OutboxReader(manager).verify().clean());
 }
 
+TEST_CASE("P4: the policies of an added peer are those of its definition, in the run under way and after a restart") {
+  Stage stage;
+  const auto open = [&] {
+    OutboxOptions options = stage.options;
+    options.addedPeer = [](const std::string& name, const std::string& definition) {
+      PeerOptions peer = peerAt(name, definition);
+      peer.gap = GapPolicy::block;
+      return peer;
+    };
+    return stage.OutboxStage::open(options);
+  };
+  stage.answerAll(Outcome::term, "no");
+  {
+    OutboxManager manager = open();
+    OutboxOperator(manager).addPeer(peerAt("acme", "at-acme"), "at-acme");
+    Stage::send(manager, "acme", "a");
+    CHECK(manager.drainOnce().failed == 1);
+    CHECK(OutboxReader(manager).blockedSessions().size() == 1);
+    OutboxOperator(manager).unblock("acme", "s");
+  }
+  OutboxManager manager = open();
+  for (const char* const id : {"b", "c"}) {
+    Stage::send(manager, "acme", id);
+    manager.drainOnce();
+  }
+  CHECK(OutboxReader(manager).blockedSessions().size() == 1);
+  CHECK(stage.sentIds() == Texts{"a", "b"});
+}
+
 TEST_CASE("P4: a peer that is added again goes on with its numbers") {
   Stage stage;
   OutboxManager manager = stage.open();

@@ -34,15 +34,6 @@ PeerRow rowOf(const Query& query) {
           .definition = query.text(7)};
 }
 
-PeerOptions optionsOf(const PeerRow& row) {
-  PeerOptions peer;
-  peer.name = row.name;
-  peer.url = row.url;
-  peer.agent = row.agent;
-  peer.maxRequests = std::max(row.maxRequests, 1U);
-  return peer;
-}
-
 }  // namespace
 
 std::vector<PeerOptions> configuredPeers(const OutboxOptions& options) {
@@ -225,7 +216,7 @@ PeerChange Peers::used(PeerRow row) const {
         throw OptionError("sender", "must not be set for a peer that is added to the file");
       }
     } else {
-      peer = optionsOf(row);
+      peer = row.options();
     }
     peer.name = row.name;
     OutboxOptions alone;
@@ -235,7 +226,7 @@ PeerChange Peers::used(PeerRow row) const {
     change.options = std::make_shared<const PeerOptions>(std::move(peer));
   } catch (const std::exception& error) {
     change.problem = error.what();
-    change.options = std::make_shared<const PeerOptions>(optionsOf(row));
+    change.options = std::make_shared<const PeerOptions>(row.options());
   }
   change.row = std::move(row);
   return change;
