@@ -88,6 +88,8 @@ struct DeferredWish {
   std::string sessions = "*";
   /// The number of frames it takes at once; 0: none for now. A frame counts until its last `DeferredFrame` is gone.
   std::size_t count = 0;
+  /// In the demand of `DeferredMailboxes`: the agent whose frames it takes. Otherwise empty.
+  std::string mailbox = {};
 };
 
 /// The wishes of the consumers of a `DeferredPool`. With it, a frame of the pool is given to the handler only when a

@@ -22,6 +22,9 @@ struct InboundFrame {
   std::optional<WallTime> expiresAt = {};
   /// The agent URI of the intended receiver; empty if the sender did not name it.
   std::string audience = {};
+  /// The agent whose mailbox here the frame is in, which is its `audience` (`DeferredOptions::mailboxes`); empty: the
+  /// frame is for this agent.
+  std::string mailbox = {};
   /// Empty with a sequence of 0: a frame outside any session, from an ackbox sender with an empty `Frame::session` or
   /// from other CloudEvents software. A name with a sequence of 0: a session in AGENIUM's form
   /// (`InboundServerOptions::compatibilityPath`); its frames are accepted in the order of their arrival.

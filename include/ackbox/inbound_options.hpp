@@ -41,6 +41,26 @@ struct DeferredPool {
   std::uint32_t wishConcurrency = 0;
 };
 
+/// Mailboxes: addresses for agents that cannot be reached. A frame whose `audience` is such an agent is deferred here,
+/// without a call of the `FrameHandler`, and waits until that agent fetches it: the `DeferredHandler` gets it when the
+/// agent's wish has room for it. Each mailbox has sessions of its own, so order and deduplication are as if the agent
+/// had received the frames itself. Mailboxes take turns.
+struct DeferredMailboxes {
+  /// Patterns of the agents that have a mailbox, each a URI, or a prefix followed by `*`. This agent has none. Empty
+  /// (default): no agent has one, and a frame for another agent is refused (`wrong-audience`).
+  std::vector<std::string> agents = {};
+  /// The wishes of the agents, with `DeferredWish::mailbox`; required.
+  std::shared_ptr<DeferredDemand> demand = {};
+  /// Frames of all mailboxes worked on at once, and more that each wish may have in addition, as in `DeferredPool`.
+  /// Defaults: 1,024 and 4.
+  std::uint32_t concurrency = 1'024;
+  std::uint32_t wishConcurrency = 4;
+  /// Frames that may wait in one mailbox, so that an agent that sleeps for long does not use up the room of its
+  /// senders. Beyond it, a frame is put off with code `limit-mailbox`. Frames of requests that are handled at the same
+  /// time may exceed it. At least 1. Default 10,000.
+  std::uint64_t mailboxFramesMax = 10'000;
+};
+
 /// How deferred frames are worked on. Within each pool, senders take turns, and so do the sessions of a sender: a
 /// sender with many or long frames delays those of another only by the frames worked on at that moment.
 struct DeferredOptions {
@@ -53,6 +73,8 @@ struct DeferredOptions {
   /// `executor`, `concurrency` and those of the pools are together at most 256, because each place is then a thread.
   /// Default: none.
   std::vector<DeferredPool> pools = {};
+  /// Needs an executor. Default: no mailboxes.
+  DeferredMailboxes mailboxes = {};
   /// How long a run may go on without `DeferredFrame::progress`. A longer run has failed and is repeated, even if the
   /// old run has not returned yet; the old run can no longer commit. At least 1 ms. Default 5 minutes.
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
@@ -123,6 +145,8 @@ enum class InboundLimit : std::uint8_t {
   totalBytes,
   /// The sender's share of the inbox, in frames or bytes.
   inbox,
+  /// `DeferredMailboxes::mailboxFramesMax`.
+  mailbox,
 };
 
 /// The limit's name, as printed: `"sessions"`, `"totalBytes"`, …

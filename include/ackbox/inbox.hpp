@@ -45,6 +45,8 @@ struct InboxInfo {
   std::string session = {};
   /// 0: outside any session.
   std::uint64_t sequence = 0;
+  /// See `InboundFrame::mailbox`.
+  std::string mailbox = {};
   std::string type = {};
   InboxState state = InboxState::waiting;
   /// Charged runs.
@@ -93,6 +95,9 @@ struct Application {
   std::string cause = {};
   /// Its consumer that has been silent for the longest time; empty if its frames end.
   std::optional<SilentConsumer> silent = {};
+  /// The agent that fetches the frames from its mailbox; `*`: each agent with a mailbox that is not named. Empty: they
+  /// are frames for this agent.
+  std::string mailbox = {};
 };
 
 /// The deferred frames that wait for an application.
@@ -115,7 +120,10 @@ struct InboxFilter {
   /// `ended` selects no frame.
   std::optional<InboxState> state = {};
   std::optional<std::string> source = {};
+  /// Without `mailbox`: a session for this agent.
   std::optional<std::string> session = {};
+  /// See `InboundFrame::mailbox`.
+  std::optional<std::string> mailbox = {};
 };
 
 /// A page of deferred frames, in the order of their acceptance.

@@ -180,6 +180,8 @@ std::string_view toString(InboundLimit limit) noexcept {
       return "bytes";
     case InboundLimit::totalBytes:
       return "totalBytes";
+    case InboundLimit::mailbox:
+      return "mailbox";
     case InboundLimit::inbox:
       return "inbox";
   }

@@ -32,6 +32,7 @@ struct Arguments {
   std::optional<std::string> state;
   std::optional<std::string> peer;
   std::optional<std::string> session;
+  std::optional<std::string> mailbox;
   std::optional<std::string> reason;
   std::optional<std::string> error;
   std::chrono::milliseconds olderThan{0};

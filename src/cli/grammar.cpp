@@ -163,6 +163,7 @@ public:
   void addFrames(CLI::App& command) {
     command.add_option("--source", arguments_.source, "Frames of this sender, by its agent URI")->type_name("URI");
     command.add_option("--session", arguments_.session, "Frames of this session")->type_name("NAME");
+    command.add_option("--mailbox", arguments_.mailbox, "Frames in the mailbox of this agent")->type_name("URI");
     command.add_option("--state", arguments_.state, "Only those in this state")
         ->type_name("STATE")
         ->check(CLI::IsMember({"waiting", "unattended", "behind", "running", "backoff"}));

@@ -22,6 +22,7 @@ constexpr const char* kNoDeferred =
 InboxFilter inboxFilterOf(const Arguments& arguments) {
   InboxFilter filter;
   filter.session = arguments.session;
+  filter.mailbox = arguments.mailbox;
   if (!arguments.source.empty()) {
     filter.source = arguments.source;
   }
@@ -103,16 +104,16 @@ int changeFrames(Console& console, const Arguments& arguments, const char* done,
 /// Whether the arguments have ids, with at most one `--source`, or a filter.
 bool isChoice(const Arguments& arguments) {
   if (!arguments.ids.empty()) {
-    return !arguments.all && !arguments.session && !arguments.state;
+    return !arguments.all && !arguments.session && !arguments.mailbox && !arguments.state;
   }
-  return arguments.all || !arguments.source.empty() || arguments.session || arguments.state;
+  return arguments.all || !arguments.source.empty() || arguments.session || arguments.mailbox || arguments.state;
 }
 
 int choiceUsage(Console& console, const Arguments& arguments) {
-  return console.fail(kUsage,
-                      arguments.ids.empty()
-                          ? "name frames by their ids, or choose them with --source, --session, --state or --all"
-                          : "either ids, with --source if several senders use one, or a filter, not both");
+  return console.fail(
+      kUsage, arguments.ids.empty()
+                  ? "name frames by their ids, or choose them with --source, --session, --mailbox, --state or --all"
+                  : "either ids, with --source if several senders use one, or a filter, not both");
 }
 
 int reportFrames(Console& console, const char* done, std::uint64_t changed) {

@@ -64,6 +64,12 @@ std::span<const Option<InboundOptions>> inboundOptionRows() {
        "deferred frames that may wait, of all senders"},
       {"deferred.bytesMax", [](O& o) -> Slot { return &o.deferred.bytesMax; }, bytes, 1, kOptionMost,
        "the same in bytes of their data"},
+      {"deferred.mailboxes.concurrency", [](O& o) -> Slot { return &o.deferred.mailboxes.concurrency; }, count, 1,
+       4'096, "frames of mailboxes worked on at once"},
+      {"deferred.mailboxes.wishConcurrency", [](O& o) -> Slot { return &o.deferred.mailboxes.wishConcurrency; }, count,
+       0, 256, "the same for each wish, in addition"},
+      {"deferred.mailboxes.mailboxFramesMax", [](O& o) -> Slot { return &o.deferred.mailboxes.mailboxFramesMax; },
+       count, 1, kOptionMost, "frames that may wait in one mailbox"},
       {"limits.sessionsMax", [](O& o) -> Slot { return &o.limits.sessionsMax; }, count, 1, kOptionMost,
        "sessions kept of one sender"},
       {"limits.originsMax", [](O& o) -> Slot { return &o.limits.originsMax; }, count, 1, kOptionMost,
@@ -92,6 +98,10 @@ void checkInboundOptions(const InboundOptions& options) {
   const std::uint64_t places = deferred.concurrency + checkPools(deferred);
   require(deferred.executor || places <= kThreadsMost, "deferred.pools",
           "must have at most 256 places with those of `deferred.concurrency`, as each is a thread without an executor");
+  require(deferred.mailboxes.agents.empty() || (deferred.mailboxes.demand && deferred.executor), "deferred.mailboxes",
+          "needs a demand and an executor");
+  require(deferred.mailboxes.agents.empty() || deferred.handler, "deferred.mailboxes",
+          "needs a handler (`DeferredOptions::handler`) that hands the frames on");
   require(!deferred.retry.delays.empty(), "deferred.retry.delays", "must have at least one delay");
   require(options.limits.totalBytesMax >= options.limits.bytesMax, "limits.totalBytesMax",
           "must be at least `limits.bytesMax`");

@@ -46,6 +46,10 @@ Decision keep(const Known& known) {
   if (!known.inbox) {
     return {.step = Step::checkRoom};
   }
+  if (known.inbox->reached == InboundLimit::mailbox) {
+    return refuse(Outcome::nack, "limit-mailbox",
+                  "the mailbox has no room for more frames until its agent has fetched some");
+  }
   if (known.inbox->reached) {
     return refuse(Outcome::nack, "inbox-full",
                   "the receiver has no room for more deferred frames of this sender until some are done");
@@ -61,7 +65,7 @@ std::optional<Admission> admissionOf(const Known& known) {
 
 void RequestAdmission::begin(const InboundFrame& frame) {
   frame_ = &frame;
-  session_ = frame.sequence == 0 ? &none_ : &sessions_[{frame.session, frame.source, frame.origin}];
+  session_ = frame.sequence == 0 ? &none_ : &sessions_[{frame.session, frame.source, frame.origin, frame.mailbox}];
 }
 
 Decision RequestAdmission::next(const Known& known) const {
@@ -71,7 +75,8 @@ Decision RequestAdmission::next(const Known& known) const {
   if (session_->isStopped) {
     return hold("an earlier frame of this session was not taken");
   }
-  if (const std::string& audience = frame_->audience; !audience.empty() && audience != rules_.agent) {
+  if (const std::string& audience = frame_->audience;
+      !audience.empty() && audience != rules_.agent && frame_->mailbox.empty()) {
     return refuse(Outcome::term, "wrong-audience",
                   "the frame is for '" + audience + "', and this agent is '" + std::string(rules_.agent) + "'");
   }

@@ -133,6 +133,7 @@ private:
     std::string_view session;
     std::string_view source;
     std::string_view origin;
+    std::string_view mailbox;
     auto operator<=>(const SessionName&) const = default;  // NOLINT(modernize-use-nullptr): version 14 misreads it
   };
   /// The effect of earlier frames of the request on a session.

@@ -18,19 +18,31 @@ constexpr std::size_t kEndedMin = 32;
 
 }  // namespace
 
-InboxMachine::InboxMachine(std::vector<PoolLimits> pools) {
-  for (PoolLimits& limits : pools) {
-    Pool& pool = pools_.emplace_back();
-    pool.limits = std::move(limits);
+InboxMachine::InboxMachine(std::vector<PoolLimits> pools) : pools_(pools.size()) {
+  for (std::size_t number = 0; number < pools.size(); ++number) {
+    Pool& pool = pools_[number];
+    pool.limits = std::move(pools[number]);
+    if (pool.limits.isForMailboxes) {
+      delivery::check(!mailPool_ && pool.limits.isOnDemand, "one pool is that of the mailboxes, and it is on demand");
+      mailPool_ = number;
+    }
     if (!pool.limits.isOnDemand) {
-      pool.wishes[kAnything].wish = {.id = kAnything, .types = "*", .sessions = "*", .count = pool.limits.places};
+      Sections::value_type& section = sectionOf(pool, "");
+      section.second.wishes[kAnything].wish = {.id = kAnything, .count = pool.limits.places, .mailbox = {}};
+      pool.byWish.emplace(kAnything, &section);
     }
   }
 }
 
 void InboxMachine::arrived(const Arrival& frame) {
+  if (!frame.mailbox.empty() && !mailPool_) {
+    return;
+  }
   Queue& queue = queueOf(frame);
-  Types::value_type& type = typeOf(frame.type);
+  Types::value_type& type = typeOf(frame);
+  if (!frame.mailbox.empty()) {
+    ++sectionOf(pools_[*mailPool_], queue.mailbox).second.frames;
+  }
   ++type.second.count;
   ++frames_;
   queue.frames.push_back({frame.key, &type, frame.acceptedAt, frame.expiresAt});
@@ -41,20 +53,48 @@ void InboxMachine::arrived(const Arrival& frame) {
 
 std::size_t InboxMachine::poolOf(std::string_view type) const {
   const auto has = [type](const Pool& pool) {
-    return std::ranges::any_of(pool.limits.types,
-                               [type](const std::string& pattern) { return fitsPattern(pattern, type); });
+    return !pool.limits.isForMailboxes && std::ranges::any_of(pool.limits.types, [type](const std::string& pattern) {
+      return fitsPattern(pattern, type);
+    });
   };
   const auto found = std::ranges::find_if(pools_, has);
   delivery::check(found != pools_.end(), "each type has a pool");
   return static_cast<std::size_t>(found - pools_.begin());
 }
 
-InboxMachine::Types::value_type& InboxMachine::typeOf(std::string_view type) {
-  const auto [place, isNew] = types_.try_emplace(std::string(type));
+InboxMachine::Types::value_type& InboxMachine::typeOf(const Arrival& frame) {
+  Types& types = frame.mailbox.empty() ? types_ : mailTypes_;
+  const auto [place, isNew] = types.try_emplace(std::string(frame.type));
   if (isNew) {
-    place->second.pool = poolOf(type);
+    place->second.pool = frame.mailbox.empty() ? poolOf(frame.type) : *mailPool_;
   }
   return *place;
+}
+
+InboxMachine::Sections::value_type& InboxMachine::sectionOf(Pool& pool, const std::string& mailbox) {
+  return *pool.sections.try_emplace(mailbox).first;
+}
+
+void InboxMachine::list(Pool& pool, Sections::value_type& section) {
+  if (!section.second.isListed) {
+    section.second.isListed = true;
+    pool.listed.push_back(&section);
+  }
+}
+
+void InboxMachine::dropIfUnused(Pool& pool, Sections::value_type& section) {
+  const Section& known = section.second;
+  if (pool.limits.isForMailboxes && known.queues == 0 && known.wishes.empty() && !known.isListed && !known.isStarved) {
+    pool.sections.erase(pool.sections.find(section.first));
+  }
+}
+
+std::size_t InboxMachine::framesOf(const std::string& mailbox) const {
+  if (!mailPool_) {
+    return 0;
+  }
+  const auto found = pools_[*mailPool_].sections.find(mailbox);
+  return found == pools_[*mailPool_].sections.end() ? 0 : found->second.frames;
 }
 
 InboxMachine::Queue& InboxMachine::queueOf(const Arrival& frame) {
@@ -65,6 +105,10 @@ InboxMachine::Queue& InboxMachine::queueOf(const Arrival& frame) {
   Queue& queue = queues_[++lastQueue_];
   queue.name = frame.queue;
   queue.session = frame.session;
+  queue.mailbox = frame.mailbox;
+  if (!frame.mailbox.empty()) {
+    ++sectionOf(pools_[*mailPool_], queue.mailbox).second.queues;
+  }
   const auto [sender, isNewSender] = senders_.try_emplace(std::string(frame.sender));
   if (isNewSender) {
     sender->second.number = ++lastSender_;
@@ -78,12 +122,14 @@ void InboxMachine::makeReady(QueueNumber number, Queue& queue) {
   Pool& pool = pools_[queue.head().type->second.pool];
   queue.state = State::ready;
   queue.ticket = ++lastTicket_;
-  pool.ready[fittingOf(pool, queue)].push(queue.sender->second.number, {number, queue.ticket});
+  Sections::value_type& section = sectionOf(pool, queue.mailbox);
+  section.second.ready[fittingOf(section.second, queue)].push(queue.sender->second.number, {number, queue.ticket});
+  list(pool, section);
 }
 
-InboxMachine::Fitting InboxMachine::fittingOf(const Pool& pool, const Queue& queue) {
+InboxMachine::Fitting InboxMachine::fittingOf(const Section& section, const Queue& queue) {
   Fitting fitting;
-  for (const auto& [id, standing] : pool.wishes) {
+  for (const auto& [id, standing] : section.wishes) {
     if (fitsPattern(standing.wish.types, queue.head().type->first) &&
         fitsPattern(standing.wish.sessions, queue.session)) {
       fitting.push_back(id);
@@ -92,34 +138,47 @@ InboxMachine::Fitting InboxMachine::fittingOf(const Pool& pool, const Queue& que
   return fitting;
 }
 
-void InboxMachine::want(std::size_t pool, const Wish& wish) {
-  delivery::check(pools_[pool].limits.isOnDemand && wish.id != kAnything, "a wish is of a pool on demand");
-  const auto [place, isNew] = pools_[pool].wishes.try_emplace(wish.id);
+void InboxMachine::want(std::size_t number, const Wish& wish) {
+  Pool& pool = pools_[number];
+  delivery::check(pool.limits.isOnDemand && wish.id != kAnything, "a wish is of a pool on demand");
+  delivery::check(pool.limits.isForMailboxes != wish.mailbox.empty(),
+                  "a wish of the mailboxes' pool names its mailbox");
+  Sections::value_type& section = sectionOf(pool, wish.mailbox);
+  const auto [place, isNew] = section.second.wishes.try_emplace(wish.id);
   Wish& known = place->second.wish;
   const bool isOther = isNew || known.types != wish.types || known.sessions != wish.sessions;
   known = wish;
+  pool.byWish[wish.id] = &section;
   if (isOther) {
-    sortAnew(pools_[pool]);
+    sortAnew(section.second);
   }
+  list(pool, section);
 }
 
-void InboxMachine::unwant(std::size_t pool, std::uint64_t id) {
-  if (pools_[pool].wishes.erase(id) != 0) {
-    sortAnew(pools_[pool]);
+void InboxMachine::unwant(std::size_t number, std::uint64_t id) {
+  Pool& pool = pools_[number];
+  const auto place = pool.byWish.find(id);
+  if (place == pool.byWish.end()) {
+    return;
   }
+  Sections::value_type& section = *place->second;
+  pool.byWish.erase(place);
+  section.second.wishes.erase(id);
+  sortAnew(section.second);
+  list(pool, section);
 }
 
-void InboxMachine::sortAnew(Pool& pool) {
+void InboxMachine::sortAnew(Section& section) {
   const bool isByType =
-      std::ranges::all_of(pool.wishes, [](const auto& standing) { return standing.second.wish.sessions == "*"; });
+      std::ranges::all_of(section.wishes, [](const auto& standing) { return standing.second.wish.sessions == "*"; });
   // For each type found, the target of its queues: there may be many queues of few types.
   std::unordered_map<const Types::value_type*, TurnQueue*> known;
-  for (auto& [fitting, turns] : std::exchange(pool.ready, {})) {
+  for (auto& [fitting, turns] : std::exchange(section.ready, {})) {
     while (const std::optional<TurnQueue::Entry> entry = popCurrent(turns)) {
       const Queue& queue = queues_.at(entry->queue);
       TurnQueue*& target = known[queue.head().type];
       if (target == nullptr || !isByType) {
-        target = &pool.ready[fittingOf(pool, queue)];
+        target = &section.ready[fittingOf(section, queue)];
       }
       target->push(queue.sender->second.number, *entry);
     }
@@ -135,17 +194,22 @@ void InboxMachine::placeFreed(const Turn& turn) {
     delivery::check(pool.taken > 0, "a place that is freed was taken");
     --pool.taken;
   }
-  if (const auto place = pool.wishes.find(turn.wish); place != pool.wishes.end() && place->second.inHand > 0) {
-    --place->second.inHand;
-    place->second.own -= turn.isOwn && place->second.own > 0 ? 1U : 0U;
+  const auto place = pool.byWish.find(turn.wish);
+  if (place == pool.byWish.end()) {
+    return;
   }
+  if (Standing& standing = place->second->second.wishes.at(turn.wish); standing.inHand > 0) {
+    --standing.inHand;
+    standing.own -= turn.isOwn && standing.own > 0 ? 1U : 0U;
+  }
+  list(pool, *place->second);
 }
 
 void InboxMachine::headEnded(QueueNumber number) {
   const auto place = queues_.find(number);
   delivery::check(place != queues_.end() && place->second.state == State::taken, "a frame that ends was taken");
   Queue& queue = place->second;
-  forget(queue.head());
+  forget(queue, queue.head());
   ++queue.first;
   if (queue.first == queue.frames.size()) {
     erase(place);
@@ -158,9 +222,13 @@ void InboxMachine::headEnded(QueueNumber number) {
   makeReady(number, queue);
 }
 
-void InboxMachine::forget(const Frame& frame) {
+void InboxMachine::forget(const Queue& queue, const Frame& frame) {
+  if (!queue.mailbox.empty()) {
+    --sectionOf(pools_[*mailPool_], queue.mailbox).second.frames;
+  }
   if (--frame.type->second.count == 0) {
-    types_.erase(types_.find(frame.type->first));
+    Types& types = typesOf(frame.type->second);
+    types.erase(types.find(frame.type->first));
   }
   --frames_;
 }
@@ -187,7 +255,7 @@ void InboxMachine::dropGone(QueueNumber number, const std::vector<FrameKey>& key
   const auto isGone = [&](const Frame& frame) {
     const bool is = std::ranges::binary_search(keys, frame.key);
     if (is) {
-      forget(frame);
+      forget(queue, frame);
     }
     return is;
   };
@@ -217,6 +285,12 @@ void InboxMachine::erase(std::unordered_map<QueueNumber, Queue>::iterator place)
   Senders::value_type* const sender = place->second.sender;
   if (--sender->second.queues == 0) {
     senders_.erase(senders_.find(sender->first));
+  }
+  if (!place->second.mailbox.empty()) {
+    Pool& pool = pools_[*mailPool_];
+    Sections::value_type& section = sectionOf(pool, place->second.mailbox);
+    --section.second.queues;
+    dropIfUnused(pool, section);
   }
   numbers_.erase(place->second.name);
   queues_.erase(place);
@@ -270,18 +344,46 @@ std::optional<Turn> InboxMachine::takeTurn(std::size_t number) {
   if (pool.taken >= pool.limits.places && pool.limits.ownPlaces == 0) {
     return std::nullopt;
   }
-  // Groups of wishes take turns, so that none waits for a group that always has more.
-  auto next = pool.ready.upper_bound(pool.lastServed);
-  for (std::size_t left = pool.ready.size(); left > 0; --left) {
-    if (next == pool.ready.end()) {
-      next = pool.ready.begin();
+  while (Sections::value_type* const section = nextSection(pool)) {
+    if (const std::optional<Turn> turn = takeFrom(number, section->second)) {
+      list(pool, *section);
+      return turn;
     }
-    Standing* const standing = leastServed(pool, next->first);
+    if (lacksPlace(pool, section->second) && !section->second.isStarved) {
+      section->second.isStarved = true;
+      pool.starved.push_back(section);
+    }
+    dropIfUnused(pool, *section);
+  }
+  return std::nullopt;
+}
+
+InboxMachine::Sections::value_type* InboxMachine::nextSection(Pool& pool) {
+  const bool isStarved = pool.taken < pool.limits.places && !pool.starved.empty();
+  std::deque<Sections::value_type*>& from = isStarved ? pool.starved : pool.listed;
+  if (from.empty()) {
+    return nullptr;
+  }
+  Sections::value_type* const section = from.front();
+  from.pop_front();
+  (isStarved ? section->second.isStarved : section->second.isListed) = false;
+  return section;
+}
+
+std::optional<Turn> InboxMachine::takeFrom(std::size_t number, Section& section) {
+  Pool& pool = pools_[number];
+  // Groups of wishes take turns, so that none waits for a group that always has more.
+  auto next = section.ready.upper_bound(section.lastServed);
+  for (std::size_t left = section.ready.size(); left > 0; --left) {
+    if (next == section.ready.end()) {
+      next = section.ready.begin();
+    }
+    Standing* const standing = leastServed(pool, section, next->first);
     const std::optional<Turn> turn = standing != nullptr ? takeOf(number, next->second, *standing) : std::nullopt;
     if (turn) {
-      pool.lastServed = next->first;
+      section.lastServed = next->first;
     }
-    next = next->second.empty() ? pool.ready.erase(next) : std::next(next);
+    next = next->second.empty() ? section.ready.erase(next) : std::next(next);
     if (turn) {
       return turn;
     }
@@ -289,15 +391,22 @@ std::optional<Turn> InboxMachine::takeTurn(std::size_t number) {
   return std::nullopt;
 }
 
+bool InboxMachine::lacksPlace(const Pool& pool, const Section& section) {
+  const auto hasRoom = [](const auto& standing) { return standing.second.inHand < standing.second.wish.count; };
+  const auto isWanted = [](const auto& group) { return !group.first.empty(); };
+  return pool.taken >= pool.limits.places && std::ranges::any_of(section.wishes, hasRoom) &&
+         std::ranges::any_of(section.ready, isWanted);
+}
+
 bool InboxMachine::hasPlace(const Pool& pool, const Standing& standing) {
   return standing.inHand < standing.wish.count &&
          (standing.own < pool.limits.ownPlaces || pool.taken < pool.limits.places);
 }
 
-InboxMachine::Standing* InboxMachine::leastServed(Pool& pool, const Fitting& fitting) {
+InboxMachine::Standing* InboxMachine::leastServed(const Pool& pool, Section& section, const Fitting& fitting) {
   Standing* least = nullptr;
   for (const std::uint64_t id : fitting) {
-    Standing& standing = pool.wishes.at(id);
+    Standing& standing = section.wishes.at(id);
     if (hasPlace(pool, standing) && (least == nullptr || standing.inHand < least->inHand)) {
       least = &standing;
     }
@@ -347,7 +456,7 @@ std::vector<Turn> InboxMachine::takeOverdue(const std::function<bool(WallTime)>&
 }
 
 bool InboxMachine::hasUnwanted(std::size_t pool) {
-  std::map<Fitting, TurnQueue>& ready = pools_[pool].ready;
+  std::map<Fitting, TurnQueue>& ready = sectionOf(pools_[pool], "").second.ready;
   const auto unwanted = ready.find({});
   if (unwanted == ready.end()) {
     return false;
@@ -357,13 +466,17 @@ bool InboxMachine::hasUnwanted(std::size_t pool) {
 
 std::vector<std::string> InboxMachine::unwantedTypes(std::size_t pool, std::size_t limit) const {
   std::set<std::string_view> found;
+  const auto section = pools_[pool].sections.find("");
+  if (section == pools_[pool].sections.end()) {
+    return {};
+  }
   for (const auto& [number, queue] : queues_) {
     if (found.size() == limit) {
       break;
     }
     const auto& [type, known] = *queue.head().type;
     if (queue.state == State::ready && known.pool == pool && !found.contains(type) &&
-        fittingOf(pools_[pool], queue).empty()) {
+        fittingOf(section->second, queue).empty()) {
       found.insert(type);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -21,6 +22,9 @@ namespace ackbox::reception {
 /// the other, and senders take turns, as do the queues of a sender. A waiting frame has no place; in a pool on demand,
 /// only frames that fit a consumer's wish get one.
 ///
+/// Mailboxes take turns, too. The cost of a turn grows neither with the mailboxes nor with their consumers: a mailbox
+/// is looked at when it may have a turn, and otherwise left alone.
+///
 /// A queue's first frame is in one of three states:
 /// - `ready`: it has its turn when its pool has a place for it and, on demand, a wish that it fits has room;
 /// - `taken`: it is claimed, looked at or worked on, until `headEnded`, `headWaits` or `headReady`;
@@ -30,14 +34,15 @@ namespace ackbox::reception {
 /// Pure: no clock, no store. Thread-safety: none.
 class InboxMachine {
 public:
-  /// A frame belongs to the first pool that has its type; all types must be in one.
+  /// A frame belongs to the first pool that has its type; all types must be in one. A frame of a mailbox belongs to the
+  /// pool of the mailboxes, of which there is one at most.
   explicit InboxMachine(std::vector<PoolLimits> pools);
 
   // --- Events.
 
-  /// A frame is in the inbox.
+  /// A frame is in the inbox. A frame of a mailbox is ignored if there is no pool for mailboxes.
   void arrived(const Arrival& frame);
-  /// Adds or replaces the wish of this id, which is not 0, in a pool on demand.
+  /// Adds or replaces the wish of this id, which is not 0, in a pool on demand. A wish stays with its mailbox.
   void want(std::size_t pool, const Wish& wish);
   /// No more frames are taken for the wish; those that it has stay taken.
   void unwant(std::size_t pool, std::uint64_t id);
@@ -69,7 +74,7 @@ public:
                                               std::size_t limit);
   /// The frames of pools on demand that are not taken: only a check of these finds out that one has left the inbox.
   [[nodiscard]] std::vector<QueuedFrame> untaken() const;
-  /// Whether a frame of the pool, which is on demand, is ready and fits no wish.
+  /// Whether a frame of the pool, which is on demand and not that of the mailboxes, is ready and fits no wish.
   [[nodiscard]] bool hasUnwanted(std::size_t pool);
   /// Up to `limit` types of such frames.
   [[nodiscard]] std::vector<std::string> unwantedTypes(std::size_t pool, std::size_t limit) const;
@@ -80,7 +85,11 @@ public:
 
   [[nodiscard]] std::size_t frames() const noexcept { return frames_; }
   /// Of these.
-  [[nodiscard]] std::size_t types() const noexcept { return types_.size(); }
+  [[nodiscard]] std::size_t types() const noexcept { return types_.size() + mailTypes_.size(); }
+  /// The mailboxes that have frames or consumers.
+  [[nodiscard]] std::size_t mailboxes() const { return mailPool_ ? pools_[*mailPool_].sections.size() : 0; }
+  /// The number of frames that wait for this agent.
+  [[nodiscard]] std::size_t framesOf(const std::string& mailbox) const;
   /// Not counting own places.
   [[nodiscard]] std::size_t placesTaken(std::size_t pool) const { return pools_.at(pool).taken; }
 
@@ -109,6 +118,7 @@ private:
   struct Queue {
     std::string name;
     std::string session;
+    std::string mailbox;
     Senders::value_type* sender = nullptr;
     // Only those from index `first` on count.
     std::vector<Frame> frames;
@@ -127,40 +137,71 @@ private:
   };
   /// The ids of the wishes that a frame fits, in order.
   using Fitting = std::vector<std::uint64_t>;
-  struct Pool {
-    PoolLimits limits;
-    // Not counting frames in own places.
-    std::size_t taken = 0;
+  /// The ready queues of a pool, and the wishes for them; in the pool of the mailboxes, those of one mailbox.
+  struct Section {
     std::map<std::uint64_t, Standing> wishes;
     // The ready queues, by the wishes that their first frames fit, including those that fit none.
     std::map<Fitting, TurnQueue> ready;
     // The groups up to this one in the order of `ready` have had their turn.
     Fitting lastServed;
+    // All queues, and their frames; counted for mailboxes only.
+    std::size_t queues = 0;
+    std::size_t frames = 0;
+    // In `Pool::listed`, and in `Pool::starved`.
+    bool isListed = false;
+    bool isStarved = false;
+  };
+  // Addresses of a node-based map's elements are stable.
+  using Sections = std::unordered_map<std::string, Section>;
+  struct Pool {
+    PoolLimits limits;
+    // Not counting frames in own places.
+    std::size_t taken = 0;
+    // By mailbox. Other pools have one, with the empty name.
+    Sections sections;
+    // Those that may have a turn, in the order of their turns; and those that only lack a place of the pool.
+    std::deque<Sections::value_type*> listed;
+    std::deque<Sections::value_type*> starved;
+    std::unordered_map<std::uint64_t, Sections::value_type*> byWish;
   };
 
   [[nodiscard]] std::size_t poolOf(std::string_view type) const;
-  [[nodiscard]] Types::value_type& typeOf(std::string_view type);
+  [[nodiscard]] Types::value_type& typeOf(const Arrival& frame);
+  [[nodiscard]] Types& typesOf(const Type& type) { return type.pool == mailPool_ ? mailTypes_ : types_; }
+  [[nodiscard]] static Sections::value_type& sectionOf(Pool& pool, const std::string& mailbox);
+  static void list(Pool& pool, Sections::value_type& section);
+  /// Removes the section that has the next turn from its list; null: none may have one.
+  [[nodiscard]] static Sections::value_type* nextSection(Pool& pool);
+  /// Erases the section if nothing needs it.
+  static void dropIfUnused(Pool& pool, Sections::value_type& section);
   [[nodiscard]] Queue& queueOf(const Arrival& frame);
   void makeReady(QueueNumber number, Queue& queue);
-  [[nodiscard]] static Fitting fittingOf(const Pool& pool, const Queue& queue);
+  [[nodiscard]] static Fitting fittingOf(const Section& section, const Queue& queue);
   [[nodiscard]] std::optional<Turn> takeTurn(std::size_t pool);
+  [[nodiscard]] std::optional<Turn> takeFrom(std::size_t pool, Section& section);
   [[nodiscard]] std::optional<Turn> takeOf(std::size_t pool, TurnQueue& ready, Standing& standing);
+  /// Whether a wish of the section has room for one of its queues, but the pool has no place.
+  [[nodiscard]] static bool lacksPlace(const Pool& pool, const Section& section);
   [[nodiscard]] static bool hasPlace(const Pool& pool, const Standing& standing);
   /// Of these wishes, the one with the fewest frames among those with room; null: none has room.
-  [[nodiscard]] static Standing* leastServed(Pool& pool, const Fitting& fitting);
+  [[nodiscard]] static Standing* leastServed(const Pool& pool, Section& section, const Fitting& fitting);
   [[nodiscard]] bool isCurrent(const TurnQueue::Entry& entry) const;
   [[nodiscard]] std::optional<TurnQueue::Entry> popCurrent(TurnQueue& turns) const;
   /// Regroups the ready queues after a change of wishes.
-  void sortAnew(Pool& pool);
-  void forget(const Frame& frame);
+  void sortAnew(Section& section);
+  void forget(const Queue& queue, const Frame& frame);
   /// `keys`: in order.
   void dropGone(QueueNumber number, const std::vector<FrameKey>& keys);
   void erase(std::unordered_map<QueueNumber, Queue>::iterator place);
 
+  // Never resized: sections are referred to by their addresses.
   std::vector<Pool> pools_;
+  std::optional<std::size_t> mailPool_;
   // The pool that has the next turn.
   std::size_t nextPool_ = 0;
   Types types_;
+  // Of the frames of mailboxes.
+  Types mailTypes_;
   Senders senders_;
   std::unordered_map<std::string, QueueNumber> numbers_;
   std::unordered_map<QueueNumber, Queue> queues_;

@@ -57,6 +57,8 @@ struct Arrival {
   std::string_view queue;
   /// Empty for a frame outside any session.
   std::string_view session = {};
+  /// The agent that is to fetch it; empty: the frame is for this agent.
+  std::string_view mailbox = {};
   std::string_view type = {};
   WallTime acceptedAt = {};
   /// It must not be worked on from this instant on.
@@ -73,6 +75,8 @@ struct PoolLimits {
   std::size_t ownPlaces = 0;
   /// Only frames that fit a wish have a turn. Otherwise all frames have one.
   bool isOnDemand = false;
+  /// The pool, which is on demand, is for the frames of all mailboxes, whatever their types, and for no others.
+  bool isForMailboxes = false;
 };
 
 /// Which frames of a pool a consumer takes.
@@ -82,6 +86,8 @@ struct Wish {
   std::string sessions = "*";
   /// The most frames that it has at once.
   std::size_t count = 0;
+  /// In the pool of the mailboxes: whose frames it takes.
+  std::string mailbox = {};
 };
 
 /// A frame that has its turn.

@@ -18,6 +18,8 @@ constexpr std::array kInbox{
     field<&InboxInfo::session>("session", "Its session.", {"Session", "SESSION"}),
     field<&InboxInfo::sequence>("sequence", "Its number within the session; 0: it is in no order.",
                                 {"Sequence", "SEQ", Form::ordinal}),
+    ifAny(
+        field<&InboxInfo::mailbox>("mailbox", "The agent that fetches it; absent: it is for this agent.", {"Mailbox"})),
     field<&InboxInfo::type>("type", "The type of its data.", {"Type", "TYPE"}),
     field<&InboxInfo::retryCount>("retry_count", "How often it was put off with a charge.",
                                   {"Retries", "RETRIES", Form::ordinal}),

@@ -319,10 +319,10 @@ private:
     for (const DeliveryRule& rule : inbox.deliver) {
       pushed.push_back(rule.types);
     }
-    streams_ = std::make_shared<FrameStreams>(thread_.executor(), systemClock(),
-                                              config_.outbox.random ? config_.outbox.random : systemRandom(),
-                                              places_.frameStreams, inbox.pull, std::move(pushed), config_.outbox.log);
-    if (!inbox.pull.empty()) {
+    streams_ = std::make_shared<FrameStreams>(
+        thread_.executor(), systemClock(), config_.outbox.random ? config_.outbox.random : systemRandom(),
+        places_.frameStreams, StreamedFrames{inbox.pull, std::move(pushed), inbox.mailboxes}, config_.outbox.log);
+    if (!inbox.pull.empty() || !inbox.mailboxes.empty()) {
       service_.setFrameStreams(streams_);
     }
     service_.setFrameWaits([pusher = pusher_, streams = streams_] {
@@ -358,8 +358,15 @@ private:
       options.deferred.pools.push_back({inbox.pull, kPulledFramesMax, streams_->demand(), kFramesOfEachStream});
       streams_->watchUnwanted();
     }
+    if (!inbox.mailboxes.empty()) {
+      options.deferred.mailboxes = {.agents = inbox.mailboxes,
+                                    .demand = streams_->mailDemand(),
+                                    .concurrency = kPulledFramesMax,
+                                    .wishConcurrency = kFramesOfEachStream,
+                                    .mailboxFramesMax = inbox.handler.deferred.mailboxes.mailboxFramesMax};
+    }
     options.deferred.handler = [pusher = pusher_, streams = streams_](DeferredFrame frame) {
-      if (streams->takes(frame.frame().type)) {
+      if (!frame.frame().mailbox.empty() || streams->takes(frame.frame().type)) {
         streams->add(std::move(frame));
       } else {
         pusher->push(std::move(frame));

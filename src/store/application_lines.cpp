@@ -10,6 +10,9 @@
 namespace ackbox::store {
 namespace {
 
+// Stands for the mailboxes that have no application of their own.
+constexpr std::string_view kAnyMailbox = "*";
+
 // Replaces control characters, because they separate lines and parts.
 std::string plain(std::string_view text) {
   std::string kept(text);
@@ -41,9 +44,10 @@ std::optional<Number> takeNumber(std::string_view& line) {
 std::optional<Application> readLine(std::string_view line) {
   const auto parts = std::ranges::count(line, '\t') + 1;
   Application application;
+  application.mailbox = takePart(line);
   application.types = takePart(line);
   const auto awaySince = takeNumber<std::int64_t>(line);
-  if (parts < 3 || !awaySince) {
+  if (parts < 4 || !awaySince) {
     return std::nullopt;
   }
   if (*awaySince != 0) {
@@ -64,7 +68,8 @@ std::optional<Application> readLine(std::string_view line) {
 std::string applicationLines(std::span<const Application> applications) {
   std::string lines;
   for (const Application& one : applications) {
-    lines += plain(one.types) + '\t' + millisecondsText(one.awaySince.value_or(WallTime{})) + '\t' + plain(one.cause);
+    lines += plain(one.mailbox) + '\t' + plain(one.types) + '\t' +
+             millisecondsText(one.awaySince.value_or(WallTime{})) + '\t' + plain(one.cause);
     if (one.silent) {
       lines += '\t' + std::to_string(one.silent->frames) + '\t' + millisecondsText(one.silent->since) + '\t' +
                plain(one.silent->name);
@@ -89,10 +94,17 @@ std::vector<Application> readApplicationLines(std::string_view lines) {
   return applications;
 }
 
-const Application* applicationOf(std::span<const Application> applications, std::string_view type) {
-  const auto found =
-      std::ranges::find_if(applications, [type](const Application& one) { return fitsPattern(one.types, type); });
-  return found == applications.end() ? nullptr : &*found;
+const Application* applicationOf(std::span<const Application> applications, std::string_view mailbox,
+                                 std::string_view type) {
+  const auto first = std::lower_bound(applications.begin(), applications.end(), mailbox,
+                                      [](const Application& one, std::string_view name) { return one.mailbox < name; });
+  const auto found = std::find_if(first, applications.end(), [&](const Application& one) {
+    return one.mailbox != mailbox || fitsPattern(one.types, type);
+  });
+  if (found != applications.end() && found->mailbox == mailbox) {
+    return &*found;
+  }
+  return mailbox.empty() || mailbox == kAnyMailbox ? nullptr : applicationOf(applications, kAnyMailbox, type);
 }
 
 }  // namespace ackbox::store

@@ -159,6 +159,7 @@ struct InboundIdentity {
   std::string_view source;
   std::string_view id;
   std::string_view origin;
+  /// As it is kept, see `KeptSession`.
   std::string_view session;
   std::uint64_t epoch = 0;
   /// 0: outside any session; deduplicated by (source, id).
@@ -275,6 +276,8 @@ struct InboxPlace {
   std::string source = {};
   /// Empty outside any session.
   std::string session = {};
+  /// See `InboundFrame::mailbox`.
+  std::string mailbox = {};
   WallTime acceptedAt = {};
   std::optional<WallTime> expiresAt = {};
 };

@@ -60,6 +60,18 @@ def token_of_an_operator(scene):
     scene.environment["TOKEN"] = scene.read("tokens").split()[5]
 
 
+def hub_with_a_message(scene):
+    """A daemon with the mailboxes of the page, and a message for carol."""
+    token = os.urandom(24).hex()
+    scene.write("hub_tokens", "carol mailbox=urn:agent:carol %s\n" % token)
+    inbox = block_that_begins(scene, '"inbox": {\n  "listen": "127.0.0.1:8090"').text
+    text = '{"listen":"127.0.0.1:7090","tokens_file":"hub_tokens",%s}' % inbox.replace("{", '{"allow_anonymous":true,', 1)
+    scene.write("hub.json", scene.placed(text))
+    scene.shell("ackbox serve hub.db --config hub.json\ncurl http://127.0.0.1:8090/inbox -H 'Content-Type: application/cloudevents+json' -d "
+                "'{\"specversion\":\"1.0\",\"id\":\"1\",\"source\":\"urn:x\",\"type\":\"t\",\"audience\":\"urn:agent:carol\",\"data\":1}'")
+    scene.environment["TOKEN"] = token
+
+
 def stream_line(scene):
     """What the page's own request printed."""
     return scene.outputs["curl http://127.0.0.1:7070/v1/messages"]

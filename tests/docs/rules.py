@@ -132,6 +132,8 @@ def rules(setting):
             config('"inbox": {', file="inbox.json", section=True),
             like('{"receipt":"…"', acts.stream_line),
             played('{"settlements"', acts.settle),
+            config('"inbox": {', file="hub_part.json", section=True),
+            shell("curl -N http://127.0.0.1:7090", before=acts.hub_with_a_message, prints='"receipt"'),
             shell("curl -X PUT", before=acts.token_of_an_operator, prints='"added":true'),
             config("{", file="serve.json"),
         ],

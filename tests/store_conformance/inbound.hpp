@@ -3,9 +3,11 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "store/digest.hpp"
+#include "store/kept_session.hpp"
 #include "store_conformance/messages.hpp"
 
 // The steps of an inbound frame that is deferred, one transaction each, on any store.
@@ -33,12 +35,13 @@ inline InboundFrame inboundFrame(std::uint64_t sequence, const std::string& sess
   return frame;
 }
 
-inline store::InboundIdentity identityOf(const InboundFrame& frame) {
+/// `session` is the frame's, as it is kept.
+inline store::InboundIdentity identityOf(const InboundFrame& frame, std::string_view session) {
   store::InboundIdentity identity;
   identity.source = frame.source;
   identity.id = frame.id;
   identity.origin = frame.origin;
-  identity.session = frame.session;
+  identity.session = session;
   identity.epoch = frame.epoch;
   identity.sequence = frame.sequence;
   identity.previousSequence = frame.previousSequence;
@@ -46,10 +49,16 @@ inline store::InboundIdentity identityOf(const InboundFrame& frame) {
   return identity;
 }
 
+/// For a frame that is in no mailbox.
+inline store::InboundIdentity identityOf(const InboundFrame& frame) {
+  return identityOf(frame, frame.session);
+}
+
 /// Marks and keeps it; returns its row.
 inline store::InboxKey acceptFrame(store::Store& store, const InboundFrame& frame) {
   return inTransaction(store, [&] {
-    store.inboundMarks().markAccepted(identityOf(frame), 0, {kOutcomeRetention, kOutcomeRetention});
+    const store::KeptSession session(frame);
+    store.inboundMarks().markAccepted(identityOf(frame, session.name()), 0, {kOutcomeRetention, kOutcomeRetention});
     store.inbox().add(frame, true);
     return store.inbox().find(frame.source, frame.id);
   });

@@ -180,7 +180,8 @@ private:
         [this](const InboundLimitEvent& event) { reportLimit(event); },
         [this](const InboundFrame& frame, std::string_view why) { manager::reportLeftOut(core_->log(), frame, why); },
         [this](const InboundFrame& frame) { manager::reportCannotDefer(core_->log(), frame); },
-        [this] { core_->storeAnswered(); }};
+        [this] { core_->storeAnswered(); },
+        [this](const std::string& agent) { return runner_ ? runner_->mailboxFrames(agent) : 0; }};
   }
 
   void reportLimit(const InboundLimitEvent& event) {
@@ -188,7 +189,10 @@ private:
       return;
     }
     core_->log().write(LogLevel::warning, "sender-at-limit",
-                       event.limit == InboundLimit::inbox
+                       event.limit == InboundLimit::mailbox
+                           ? "a frame was put off, because a mailbox has no room for more until its agent has fetched "
+                             "some: see why it does not (ackbox inbox), or raise DeferredMailboxes::mailboxFramesMax"
+                       : event.limit == InboundLimit::inbox
                            ? "a frame was put off, because the inbox has no room for more frames of its sender until "
                              "some are done: see why they wait (ackbox inbox), or raise DeferredOptions::framesMax or "
                              "bytesMax"

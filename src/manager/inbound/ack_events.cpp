@@ -78,7 +78,10 @@ void enqueueAckEvents(store::Store& store, std::span<const store::InboxEnding> e
   std::vector<const store::InboxEnding*> rest;
   rest.reserve(ends.size());
   for (const store::InboxEnding& end : ends) {
-    rest.push_back(&end);
+    // An event has this agent as its source, and the message was addressed to the mailbox's agent.
+    if (end.row->frame.mailbox.empty()) {
+      rest.push_back(&end);
+    }
   }
   std::vector<AckEventEntry> entries;
   while (!rest.empty()) {

@@ -4,10 +4,12 @@
 #include <memory>
 
 #include "ackbox/error.hpp"
+#include "base/pattern.hpp"
 #include "manager/inbound/inbound_scope.hpp"
 #include "protocol/agenium.hpp"
 #include "store/application_lines.hpp"
 #include "store/digest.hpp"
+#include "store/kept_session.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::manager {
@@ -15,6 +17,18 @@ namespace {
 
 // The frame's own attribute is the origin of its trace; the header is the last hop. CloudEvents requires the two to be
 // equal if there is only one hop, so a frame without the attribute gets the header's value.
+protocol::DecodedRequest addressed(protocol::DecodedRequest decoded, const std::string& agent,
+                                   const InboundOptions& options) {
+  for (protocol::DecodedFrame& one : decoded.frames) {
+    const auto isItsOwn = [&](const std::string& pattern) { return fitsPattern(pattern, one.frame.audience); };
+    if (!one.frame.audience.empty() && one.frame.audience != agent &&
+        std::ranges::any_of(options.deferred.mailboxes.agents, isItsOwn)) {
+      one.frame.mailbox = one.frame.audience;
+    }
+  }
+  return decoded;
+}
+
 protocol::DecodedRequest traced(protocol::DecodedRequest decoded, const InboundRequest& request) {
   if (protocol::isTraceparent(request.traceparent)) {
     for (protocol::DecodedFrame& one : decoded.frames) {
@@ -36,12 +50,12 @@ std::vector<std::uint64_t> digestsOf(const protocol::DecodedRequest& decoded) {
   return digests;
 }
 
-store::InboundIdentity identityOf(const InboundFrame& frame, std::uint64_t digest) {
+store::InboundIdentity identityOf(const InboundFrame& frame, const store::KeptSession& session, std::uint64_t digest) {
   store::InboundIdentity identity;
   identity.source = frame.source;
   identity.id = frame.id;
   identity.origin = frame.origin;
-  identity.session = frame.session;
+  identity.session = session.name();
   identity.epoch = frame.epoch;
   identity.sequence = frame.sequence;
   identity.previousSequence = frame.previousSequence;
@@ -57,7 +71,7 @@ InboundJob::InboundJob(Context context, InboundRequest request, protocol::Decode
                        std::function<void(InboundResponse)> respond, std::function<void()> ended)
     : context_(std::move(context)),
       request_(std::move(request)),
-      decoded_(traced(std::move(decoded), request_)),
+      decoded_(addressed(traced(std::move(decoded), request_), context_.outbox.agent, context_.limits)),
       digests_(digestsOf(decoded_)),
       respond_(std::move(respond)),
       ended_(std::move(ended)) {
@@ -70,6 +84,7 @@ void InboundJob::run(store::Store& store) {
   results_.reserve(decoded_.frames.size());
   marks_ = 0;
   deferrals_ = 0;
+  inMailboxes_.clear();
   gaps_.clear();
   ackEvents_.clear();
   limitsReached_.clear();
@@ -89,10 +104,12 @@ void InboundJob::run(store::Store& store) {
 
 FrameResult InboundJob::process(store::Store& store, reception::RequestAdmission& admission, std::size_t index) {
   const protocol::DecodedFrame& decoded = decoded_.frames[index];
-  Work work{.frame = decoded.frame, .index = index, .identity = identityOf(decoded.frame, digests_[index])};
+  const store::KeptSession session(decoded.frame);
+  Work work{.frame = decoded.frame, .index = index, .identity = identityOf(decoded.frame, session, digests_[index])};
   work.known.now = context_.outbox.clock->wallNow();
   work.known.refusal = decoded.refusal ? &*decoded.refusal : nullptr;
-  work.known.isAckEvent = decoded.frame.type == protocol::kAckEventType;
+  // An ACK event in a mailbox is for the mailbox's agent.
+  work.known.isAckEvent = decoded.frame.type == protocol::kAckEventType && decoded.frame.mailbox.empty();
   work.known.hasEndedTransaction = offenders_.contains(index);
   admission.begin(work.frame);
   reception::Decision decision = admission.next(work.known);
@@ -138,7 +155,9 @@ bool InboundJob::findOut(store::Store& store, reception::Step step, Work& work) 
       work.known.handled = work.answer.outcome;
       return true;
     case Step::checkRoom:
-      work.known.inbox = noteLimit(work.frame, store.inbox().limitReached(work.frame, context_.limits));
+      work.known.inbox =
+          noteLimit(work.frame, isMailboxFull(work.frame) ? std::optional(InboundLimit::mailbox)
+                                                          : store.inbox().limitReached(work.frame, context_.limits));
       return true;
     case Step::refuse:
     case Step::repeat:
@@ -221,18 +240,30 @@ std::optional<std::uint64_t> InboundJob::firstWaiting(store::Store& store, const
 
 std::optional<WallTime> InboundJob::awaySince(const InboundFrame& frame) const {
   const auto applications = context_.limits.deferred.applications ? context_.limits.deferred.applications() : nullptr;
-  const Application* const known = applications ? store::applicationOf(*applications, frame.type) : nullptr;
+  const Application* const known =
+      applications ? store::applicationOf(*applications, frame.mailbox, frame.type) : nullptr;
   return known == nullptr ? std::nullopt : known->awaySince;
 }
 
 bool InboundJob::isAlwaysDeferred(const InboundFrame& frame) const {
   const DeferredOptions& deferred = context_.limits.deferred;
-  if (!deferred.always || !deferred.always(frame.type)) {
+  if (frame.mailbox.empty() && (!deferred.always || !deferred.always(frame.type))) {
     return false;
   }
   // Traced as if the handler had been called.
   static_cast<void>(context_.handlings.aroundHandling(frame, [] { return HandlerResult::defer(); }));
   return true;
+}
+
+bool InboundJob::isMailboxFull(const InboundFrame& frame) {
+  if (frame.mailbox.empty()) {
+    return false;
+  }
+  const auto [place, isNew] = inMailboxes_.try_emplace(frame.mailbox, 0);
+  if (isNew) {
+    place->second = context_.mailboxFrames(frame.mailbox);
+  }
+  return ++place->second > context_.limits.deferred.mailboxes.mailboxFramesMax;
 }
 
 HandlerResult InboundJob::call(store::Store& store, std::size_t index) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -50,6 +51,8 @@ public:
     std::function<void(const InboundFrame& frame)> cannotDefer;
     /// Called at the end of each commit. Must not throw.
     std::function<void()> storeAnswered;
+    /// The number of frames that wait in the mailbox of an agent.
+    std::function<std::uint64_t(const std::string& agent)> mailboxFrames;
   };
 
   InboundJob(Context context, InboundRequest request, protocol::DecodedRequest decoded,
@@ -83,6 +86,8 @@ private:
   static std::optional<std::uint64_t> firstWaiting(store::Store& store, const InboundFrame& frame);
   [[nodiscard]] std::optional<WallTime> awaySince(const InboundFrame& frame) const;
   [[nodiscard]] bool isAlwaysDeferred(const InboundFrame& frame) const;
+  /// Also counts the frame.
+  [[nodiscard]] bool isMailboxFull(const InboundFrame& frame);
   [[nodiscard]] store::MarkLife markLife() const;
   void readSessions(store::Store& store, std::span<const reception::SessionReach> reached);
   [[nodiscard]] InboundResponse answer(const std::error_code& error);
@@ -104,6 +109,8 @@ private:
   std::vector<protocol::SessionProgress> sessions_;
   std::size_t marks_ = 0;
   std::size_t deferrals_ = 0;
+  // The frames in each mailbox, with those of this request.
+  std::map<std::string, std::uint64_t> inMailboxes_;
   std::vector<InboundGap> gaps_;
   std::vector<std::pair<store::AckEventOutcome, FrameResult>> ackEvents_;
   std::vector<InboundLimitEvent> limitsReached_;

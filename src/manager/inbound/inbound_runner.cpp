@@ -25,7 +25,27 @@ std::vector<reception::PoolLimits> poolsOf(const DeferredOptions& options) {
                      .isOnDemand = pool.demand != nullptr});
   }
   pools.push_back({.types = {"*"}, .places = options.concurrency, .isOnDemand = false});
+  if (!options.mailboxes.agents.empty()) {
+    pools.push_back({.places = options.mailboxes.concurrency,
+                     .ownPlaces = options.mailboxes.wishConcurrency,
+                     .isOnDemand = true,
+                     .isForMailboxes = true});
+  }
   return pools;
+}
+
+/// The demands of the pools on demand, by the pools' numbers.
+std::vector<std::pair<std::size_t, DeferredDemand*>> demandsOf(const DeferredOptions& options) {
+  std::vector<std::pair<std::size_t, DeferredDemand*>> demands;
+  for (std::size_t pool = 0; pool < options.pools.size(); ++pool) {
+    if (options.pools[pool].demand) {
+      demands.emplace_back(pool, options.pools[pool].demand.get());
+    }
+  }
+  if (!options.mailboxes.agents.empty()) {
+    demands.emplace_back(options.pools.size() + 1, options.mailboxes.demand.get());
+  }
+  return demands;
 }
 
 std::unique_ptr<boost::asio::thread_pool> ownThreads(const DeferredOptions& options) {
@@ -55,11 +75,8 @@ InboundRunner::InboundRunner(std::shared_ptr<Core> core, FrameHandler handler, I
 InboundRunner::~InboundRunner() = default;
 
 void InboundRunner::begin() {
-  const std::vector<DeferredPool>& pools = options_.deferred.pools;
-  for (std::size_t pool = 0; pool < pools.size(); ++pool) {
-    if (pools[pool].demand) {
-      pools[pool].demand->impl().attach(weak_from_this(), pool);
-    }
+  for (const auto& [pool, demand] : demandsOf(options_.deferred)) {
+    demand->impl().attach(weak_from_this(), pool);
   }
   act([this](Todo& todo) {
     mutex_.assertHeld();
@@ -81,6 +98,11 @@ std::vector<std::string> InboundRunner::unwantedTypes(std::size_t pool, std::siz
   return machine_.unwantedTypes(pool, limit);
 }
 
+std::uint64_t InboundRunner::mailboxFrames(const std::string& agent) {
+  const MutexLock lock(mutex_);
+  return machine_.framesOf(agent);
+}
+
 void InboundRunner::noteUnwanted(Todo& todo) {
   const std::vector<DeferredPool>& pools = options_.deferred.pools;
   for (std::size_t pool = 0; pool < pools.size(); ++pool) {
@@ -98,16 +120,13 @@ void InboundRunner::noteUnwanted(Todo& todo) {
 }
 
 void InboundRunner::takeWishes() {
-  const std::vector<DeferredPool>& pools = options_.deferred.pools;
-  for (std::size_t pool = 0; pool < pools.size(); ++pool) {
-    if (!pools[pool].demand) {
-      continue;
-    }
-    for (const DeferredDemand::Impl::Change& change : pools[pool].demand->impl().takeChanges()) {
+  for (const auto& [pool, demand] : demandsOf(options_.deferred)) {
+    for (const DeferredDemand::Impl::Change& change : demand->impl().takeChanges()) {
+      const DeferredWish& wish = change.wish;
       if (change.isGone) {
-        machine_.unwant(pool, change.wish.id);
+        machine_.unwant(pool, wish.id);
       } else {
-        machine_.want(pool, {change.wish.id, change.wish.types, change.wish.sessions, change.wish.count});
+        machine_.want(pool, {wish.id, wish.types, wish.sessions, wish.count, wish.mailbox});
       }
     }
   }
@@ -174,6 +193,7 @@ void InboundRunner::polled(const std::error_code& error, Found found, Todo& todo
                         .sender = row.source,
                         .queue = row.queue,
                         .session = row.session,
+                        .mailbox = row.mailbox,
                         .type = row.type,
                         .acceptedAt = row.acceptedAt,
                         .expiresAt = row.expiresAt.value_or(WallTime::max())});

@@ -77,6 +77,8 @@ InboxChoice readInboxChoice(const std::string& body, bool hasReason) {
       choice.filter.source = textMember(name, value);
     } else if (name == "session") {
       choice.filter.session = textMember(name, value);
+    } else if (name == "mailbox") {
+      choice.filter.mailbox = textMember(name, value);
     } else if (name == "state") {
       choice.filter.state = inboxStateOf(textMember(name, value));
     } else if (name == "reason" && hasReason) {
@@ -161,6 +163,7 @@ void listInbox(Service& service, Request&& request, Respond&& respond) {
   }
   filter.source = request.query.text("source");
   filter.session = request.query.text("session");
+  filter.mailbox = request.query.text("mailbox");
   const PageWish wish = takePage(request.query);
   request.query.finish();
   service.workers().answer(

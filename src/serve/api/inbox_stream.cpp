@@ -20,11 +20,14 @@ namespace {
 constexpr std::uint64_t kWindowMost = 1'024;
 
 Response noStreams() {
-  return problemAnswer(404, "Not found", "This server gives no frames to streams: inbox.pull is not configured.");
+  return problemAnswer(404, "Not found",
+                       "This server gives no frames to streams: neither inbox.pull nor inbox.mailboxes is configured.");
 }
 
-StreamWish takeWish(Query& query) {
+StreamWish takeWish(Query& query, const Caller& caller) {
   StreamWish wish;
+  // A caller of one mailbox need not name it.
+  wish.mailbox = query.text("mailbox").value_or(caller.onlyMailbox().value_or(std::string()));
   wish.types = query.text("types").value_or(wish.types);
   wish.sessions = query.text("sessions").value_or(wish.sessions);
   wish.window = query.count("window", kWindowMost).value_or(wish.window);
@@ -43,14 +46,18 @@ StreamWish takeWish(Query& query) {
 void streamInbox(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
                  Respond&& respond) {
   const std::shared_ptr<FrameStreams>& streams = service.frameStreams();
-  StreamWish wish = takeWish(request.query);
+  StreamWish wish = takeWish(request.query, request.caller);
   wish.sharer = request.sharer();
   wish.isStillAllowed = std::move(request.isStillAllowed);
   if (!streams) {
     respond(noStreams());
     return;
   }
-  if (const std::optional<std::string> reason = streams->emptyBecause(wish.types)) {
+  if (const std::optional<std::string> own = request.caller.onlyMailbox(); own && wish.mailbox != *own) {
+    respond(problemAnswer(403, "Forbidden", "This token is for the mailbox of '" + *own + "' alone."));
+    return;
+  }
+  if (const std::optional<std::string> reason = streams->emptyBecause(wish)) {
     throw InvalidRequest(*reason);
   }
   if (!streams->open(std::move(wish), std::move(answer), streamHead("application/x-ndjson"))) {
@@ -72,15 +79,18 @@ void settleInbox(Service& service, Request&& request, Respond&& respond) {
   for (const Settlement& settlement : settlements) {
     receipts.push_back(settlement.receipt);
   }
-  streams->settle(std::move(settlements), [receipts = std::move(receipts),
-                                           respond = std::move(respond)](const std::vector<bool>& settled) {
-    std::string json = "{\"results\":[";
-    for (std::size_t index = 0; index < receipts.size(); ++index) {
-      json += (index == 0 ? "" : ",") +
+  streams->settle(
+      std::move(settlements),
+      [receipts = std::move(receipts), respond = std::move(respond)](const std::vector<bool>& settled) {
+        std::string json = "{\"results\":[";
+        for (std::size_t index = 0; index < receipts.size(); ++index) {
+          json +=
+              (index == 0 ? "" : ",") +
               json::Line().add("receipt", receipts[index]).add("status", settled[index] ? "settled" : "gone").text();
-    }
-    respond(jsonAnswer(200, json + "]}"));
-  });
+        }
+        respond(jsonAnswer(200, json + "]}"));
+      },
+      request.caller.onlyMailbox());
 }
 
 }  // namespace ackbox::serve

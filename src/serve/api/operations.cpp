@@ -13,7 +13,7 @@ constexpr std::size_t kSettlementsBytesMax = std::size_t{8} * 1024 * 1024;
 constexpr Roles kRead{Role::read};
 constexpr Roles kOperate{Role::operate};
 constexpr Roles kSend{Role::send};
-constexpr Roles kReceive{Role::receive};
+constexpr Roles kReceive{Role::receive, Role::mailbox};
 constexpr Roles kReadOrSend{Role::read, Role::send};
 constexpr Roles kAny{};
 

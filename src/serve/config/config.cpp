@@ -279,6 +279,21 @@ void readDeliver(Section& section, const HttpSenderOptions& sender, std::vector<
   });
 }
 
+void readMailboxes(Section& section, const std::string& agent, InboxConfig& inbox) {
+  section.texts(
+      {"mailboxes",
+       "the agents that fetch their frames here because they cannot be reached, as URIs or beginnings with *"},
+      inbox.mailboxes);
+  for (const std::string& pattern : inbox.mailboxes) {
+    if (const std::string_view problem = patternProblem(pattern); pattern.empty() || !problem.empty()) {
+      section.problem("mailboxes", pattern.empty() ? "has an empty name" : std::string(problem));
+    } else if (pattern == agent) {
+      section.problem("mailboxes", "names this agent itself: its frames go to deliver or pull");
+    }
+  }
+  section.option(protocol::inboundOptionRows(), "deferred.mailboxes.mailboxFramesMax", inbox.handler);
+}
+
 void readInbox(Section& root, const HttpSenderOptions& sender, const std::string& agent,
                std::optional<InboxConfig>& config) {
   root.object("inbox", [&](Section& section) {
@@ -302,7 +317,8 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
         section.problem("pull", std::string(problem));
       }
     }
-    if (!section.has("deliver") && !section.has("pull")) {
+    readMailboxes(section, agent, inbox);
+    if (!section.has("deliver") && !section.has("pull") && !section.has("mailboxes")) {
       section.problem("deliver",
                       "must name the applications that frames go to, or pull the types that they ask for; where only "
                       "acknowledgements come, pull is []");

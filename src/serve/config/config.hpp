@@ -43,6 +43,8 @@ struct InboxConfig {
   /// Types, or prefixes of types followed by `*`. Applications take frames of these types from streams, if no entry of
   /// `deliver` fits. Frames of other types stay with their sender, because no application here would take them.
   std::vector<std::string> pull = {};
+  /// See `DeferredMailboxes::agents`.
+  std::vector<std::string> mailboxes = {};
 };
 
 /// What peers that callers of the API add to the file may do.

@@ -16,8 +16,10 @@ enum class Role : std::uint8_t {
   operate,
   /// Enqueue, and query the outcome of a message.
   send,
-  /// Take inbound frames and settle them.
+  /// Take inbound frames and settle them, also those of mailboxes.
   receive,
+  /// The same for the frames of one mailbox alone.
+  mailbox,
 };
 
 /// The role's name, as in the tokens file: `"read"`, …
@@ -48,12 +50,19 @@ private:
   std::uint32_t bits_ = 0;
 };
 
-inline constexpr Roles kAllRoles{Role::read, Role::operate, Role::send, Role::receive};
+inline constexpr Roles kAllRoles{Role::read, Role::operate, Role::send, Role::receive, Role::mailbox};
 
 /// The origin of a request, by the name beside its token in the tokens file.
 struct Caller {
   std::string name = {};
   Roles roles = {};
+  /// With the role `mailbox`: the agent.
+  std::string mailbox = {};
+
+  /// The agent whose mailbox alone the caller may empty; nothing if it may take frames of all.
+  [[nodiscard]] std::optional<std::string> onlyMailbox() const {
+    return roles.has(Role::receive) ? std::nullopt : std::optional(mailbox);
+  }
 };
 
 }  // namespace ackbox::serve

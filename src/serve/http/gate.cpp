@@ -255,10 +255,12 @@ Admission Gate::admit(const RequestHead& head) const {
     request.tokens = tokens;
     request.caller = known.caller.value_or(Caller{});
     if (operation.stream != nullptr) {
-      request.isStillAllowed = [this, &operation, digest = known.digest, login = known.login] {
+      request.isStillAllowed = [this, &operation, digest = known.digest, login = known.login,
+                                mailbox = request.caller.mailbox] {
         const std::shared_ptr<const Tokens> now = this->tokens();
         const std::optional<Caller> found = now ? now->find(digest) : std::nullopt;
-        return found && found->roles.hasOneOf(operation.roles) && (!login || logins_.find(*login));
+        return found && found->roles.hasOneOf(operation.roles) && found->mailbox == mailbox &&
+               (!login || logins_.find(*login));
       };
     }
   }

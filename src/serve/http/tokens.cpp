@@ -4,9 +4,11 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "ackbox/error.hpp"
 #include "json/checked.hpp"
@@ -17,7 +19,8 @@ namespace {
 
 constexpr std::size_t kTokenBytesLeast = 24;
 constexpr std::size_t kTokenBytesMost = 512;
-constexpr std::size_t kFileBytesMax = std::size_t{64} * 1024;
+// Enough for the tokens of ten thousand mailboxes.
+constexpr std::size_t kFileBytesMax = std::size_t{2} * 1024 * 1024;
 
 /// Whether the line has a control character, such as a NUL after a token: clients cannot send it, nor people see it.
 bool hasControl(std::string_view line) noexcept {
@@ -27,18 +30,25 @@ bool hasControl(std::string_view line) noexcept {
   });
 }
 
-/// Nothing if one of the names is not a role.
-std::optional<Roles> parseRoles(const std::string& text) {
-  Roles roles;
+constexpr std::array kEachRole = {Role::read, Role::operate, Role::send, Role::receive, Role::mailbox};
+constexpr std::string_view kMailboxIs = "mailbox=";
+
+/// Returns false if one of the names is not a role.
+bool parseRoles(const std::string& text, Caller& caller) {
   std::istringstream names(text);
   for (std::string name; std::getline(names, name, ',');) {
-    const std::optional<Role> role = parseRole(name);
-    if (!role) {
-      return std::nullopt;
+    if (name.starts_with(kMailboxIs) && name.size() > kMailboxIs.size() && caller.mailbox.empty()) {
+      caller.mailbox = name.substr(kMailboxIs.size());
+      caller.roles.add(Role::mailbox);
+      continue;
     }
-    roles.add(*role);
+    const std::optional<Role> role = parseRole(name);
+    if (!role || *role == Role::mailbox) {
+      return false;
+    }
+    caller.roles.add(*role);
   }
-  return roles;
+  return true;
 }
 
 }  // namespace
@@ -53,13 +63,15 @@ std::string_view toString(Role role) noexcept {
       return "send";
     case Role::receive:
       return "receive";
+    case Role::mailbox:
+      return "mailbox";
   }
   return {};
 }
 
 std::string Roles::names(std::string_view between) const {
   std::string made;
-  for (const Role role : {Role::read, Role::operate, Role::send, Role::receive}) {
+  for (const Role role : kEachRole) {
     if (has(role)) {
       made.append(made.empty() ? "" : between).append(toString(role));
     }
@@ -68,7 +80,7 @@ std::string Roles::names(std::string_view between) const {
 }
 
 std::optional<Role> parseRole(std::string_view name) noexcept {
-  for (const Role role : {Role::read, Role::operate, Role::send, Role::receive}) {
+  for (const Role role : kEachRole) {
     if (toString(role) == name) {
       return role;
     }
@@ -99,7 +111,8 @@ Tokens Tokens::read(const std::filesystem::path& file, std::vector<std::string>&
     }
     const Digest digest = digestOf(token);
     const auto [first, isNew] = lines.try_emplace(digest, number);
-    const std::optional<Roles> parsed = parseRoles(roles);
+    Caller caller{.name = name};
+    const bool isParsed = parseRoles(roles, caller);
     std::string_view problem;
     if (hasControl(line)) {
       problem = "has a control character, such as NUL: write the line anew";
@@ -107,12 +120,12 @@ Tokens Tokens::read(const std::filesystem::path& file, std::vector<std::string>&
       problem = "a line is NAME ROLE[,ROLE...] TOKEN";
     } else if (token.size() < kTokenBytesLeast || token.size() > kTokenBytesMost) {
       problem = "a token has 24 to 512 characters, such as of: openssl rand -base64 32";
-    } else if (!parsed) {
-      problem = "a role is read, operate, send or receive; several are joined by commas";
+    } else if (!isParsed) {
+      problem = "a role is read, operate, send, receive or mailbox=AGENT; several are joined by commas";
     } else if (!isNew) {
       problem = "has the same token; give each caller its own";
     } else {
-      tokens.entries_.push_back({digest, Caller{name, *parsed}});
+      tokens.entries_.push_back({digest, std::move(caller)});
       continue;
     }
     const bool isTwice = problem.starts_with("has the same");

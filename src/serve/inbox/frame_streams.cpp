@@ -26,6 +26,7 @@ constexpr std::chrono::seconds kFrameTick{5};
 constexpr std::chrono::minutes kProgressPause{1};
 // Applications open streams for few types; the ends of further types are not remembered.
 constexpr std::size_t kEndedTypesMax = 64;
+constexpr std::size_t kEndedMailboxesMax = 1'024;
 // Keeps an application that opens and ends streams from filling the log.
 constexpr std::chrono::minutes kReportPause{1};
 // The first end of a stream may be a redeployment; a second makes a suspect. Beyond the limit, forgets the oldest.
@@ -52,16 +53,16 @@ struct Answers {
 }  // namespace
 
 FrameStreams::FrameStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock,
-                           const std::shared_ptr<Random>& random, std::size_t streamsMax,
-                           std::vector<std::string> types, std::vector<std::string> pushed, LogSink log)
+                           const std::shared_ptr<Random>& random, std::size_t streamsMax, StreamedFrames frames,
+                           LogSink log)
     : executor_(std::move(executor)),
       clock_(std::move(clock)),
       streamsMax_(streamsMax),
-      types_(std::move(types)),
-      pushed_(std::move(pushed)),
+      frames_(std::move(frames)),
       log_(std::move(log)),
       instance_(random->next()),
       demand_(std::make_shared<DeferredDemand>()),
+      mailDemand_(std::make_shared<DeferredDemand>()),
       alarm_(clock_->makeAlarm(executor_)),
       beganAt_(clock_->wallNow()),
       progressAt_(clock_->steadyNow() + kProgressPause) {}
@@ -69,17 +70,24 @@ FrameStreams::FrameStreams(boost::asio::any_io_executor executor, std::shared_pt
 FrameStreams::~FrameStreams() = default;
 
 bool FrameStreams::takes(std::string_view type) const {
-  return fitsOne(types_, type) && !fitsOne(pushed_, type);
+  return fitsOne(frames_.types, type) && !fitsOne(frames_.pushed, type);
 }
 
-std::optional<std::string> FrameStreams::emptyBecause(std::string_view types) const {
+std::optional<std::string> FrameStreams::emptyBecause(const StreamWish& wish) const {
+  if (!wish.mailbox.empty()) {
+    return fitsOne(frames_.mailboxes, wish.mailbox)
+               ? std::nullopt
+               : std::optional("this server has no mailbox for agent '" + wish.mailbox +
+                               "': add the agent to inbox.mailboxes");
+  }
+  const std::string_view types = wish.types;
   bool isPushed = false;
   std::string pulled;
-  for (const std::string& pattern : types_) {
+  for (const std::string& pattern : frames_.types) {
     pulled += (pulled.empty() ? "" : ", ") + pattern;
     // An empty pattern matches no type, because types are not empty.
     if (const auto common = commonPattern(types, pattern); common && !common->empty()) {
-      if (!fitsOne(pushed_, *common)) {
+      if (!fitsOne(frames_.pushed, *common)) {
         return std::nullopt;
       }
       isPushed = true;
@@ -164,7 +172,7 @@ void FrameStreams::show(Number number, Stream& stream) {
   const std::size_t count = stream.isFull ? has : std::min(stream.wish.window, has + stream.burst);
   if (!draining_ && count != stream.wanted) {
     stream.wanted = count;
-    demand_->want({number, stream.wish.types, stream.wish.sessions, count});
+    demandOf(stream).want({number, stream.wish.types, stream.wish.sessions, count, stream.wish.mailbox});
   }
 }
 
@@ -218,11 +226,9 @@ void FrameStreams::ended(Number number, transport::AnswerEnd end) {
   if (!found) {
     return;
   }
-  demand_->unwant(number);
   Stream& stream = found.mapped();
-  if (endedAt_.size() < kEndedTypesMax || endedAt_.contains(stream.wish.types)) {
-    endedAt_.insert_or_assign(stream.wish.types, clock_->wallNow());
-  }
+  demandOf(stream).unwant(number);
+  noteEnded(stream.wish);
   bool isOldest = end == transport::AnswerEnd::lost;
   for (const Number receipt : stream.unsettled) {
     DeferredFrame frame = std::move(held_.at(receipt).frame);
@@ -236,7 +242,16 @@ void FrameStreams::ended(Number number, transport::AnswerEnd end) {
   checkIdle();
 }
 
-void FrameStreams::settle(std::vector<Settlement> settlements, std::function<void(const std::vector<bool>&)> done) {
+void FrameStreams::noteEnded(const StreamWish& wish) {
+  auto& ended = wish.mailbox.empty() ? endedAt_ : mailEndedAt_;
+  const std::string& name = wish.mailbox.empty() ? wish.types : wish.mailbox;
+  if (ended.size() < (wish.mailbox.empty() ? kEndedTypesMax : kEndedMailboxesMax) || ended.contains(name)) {
+    ended.insert_or_assign(name, clock_->wallNow());
+  }
+}
+
+void FrameStreams::settle(std::vector<Settlement> settlements, std::function<void(const std::vector<bool>&)> done,
+                          const std::optional<std::string>& mailbox) {
   const auto answers = std::make_shared<Answers>(settlements.size());
   const auto countDown = [answers, done = std::move(done)](std::size_t index, bool isSettled) {
     answers->settled[index] = isSettled ? 1 : 0;
@@ -248,7 +263,7 @@ void FrameStreams::settle(std::vector<Settlement> settlements, std::function<voi
     Settlement& settlement = settlements[index];
     const std::optional<Number> receipt = receiptOf(settlement.receipt);
     const auto found = receipt ? held_.find(*receipt) : held_.end();
-    if (found == held_.end()) {
+    if (found == held_.end() || (mailbox && found->second.frame.frame().mailbox != *mailbox)) {
       countDown(index, false);
       continue;
     }
@@ -355,7 +370,7 @@ void FrameStreams::watchUnwanted() {
 
 void FrameStreams::addWaits(FrameWaits& waits) const {
   const std::vector<std::string> unwanted = demand_->unwantedTypes(kUnwantedTypesMax);
-  for (const std::string& types : types_) {
+  for (const std::string& types : frames_.types) {
     const bool isAway =
         std::ranges::any_of(unwanted, [&](const std::string& type) { return fitsPattern(types, type); });
     waits.entries.push_back({.way = "pull", .types = types, .isAway = isAway});
@@ -365,7 +380,7 @@ void FrameStreams::addWaits(FrameWaits& waits) const {
                           nameOf(streams_.at(held.stream)) + " since " + formatTimestamp(held.givenAt));
   }
   for (const auto& [number, stream] : streams_) {
-    waits.streams.push_back({stream.wish.types, stream.wish.sessions});
+    waits.streams.push_back({stream.wish.types, stream.wish.sessions, stream.wish.mailbox});
     if (std::optional<SilentConsumer> silent = silentOf(stream)) {
       waits.silent.push_back(*std::move(silent));
     }
@@ -386,7 +401,7 @@ std::future<void> FrameStreams::drain() {
                     [self = shared_from_this(), promise = std::make_shared<std::promise<void>>(std::move(idle))] {
                       self->draining_ = true;
                       for (auto& [number, stream] : self->streams_) {
-                        self->demand_->unwant(number);
+                        self->demandOf(stream).unwant(number);
                       }
                       self->idle_ = std::move(*promise);
                       self->checkIdle();
@@ -404,7 +419,7 @@ void FrameStreams::endRevoked() {
     }
     for (const Number number : revoked) {
       // For all of them before any ends, so that the frames of one are not given to the next.
-      self->demand_->unwant(number);
+      self->demandOf(self->streams_.at(number)).unwant(number);
     }
     for (const Number number : revoked) {
       const std::shared_ptr<transport::AnswerStream> answer = self->streams_.at(number).answer;

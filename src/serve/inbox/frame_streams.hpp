@@ -27,6 +27,8 @@ namespace ackbox::serve {
 
 /// The frames that a stream takes, and how many it may have.
 struct StreamWish {
+  /// The agent whose mailbox it empties; empty: it takes frames for this agent.
+  std::string mailbox = {};
   /// Patterns, see `fitsPattern`. A frame outside any session has the empty session.
   std::string types = "*";
   std::string sessions = "*";
@@ -45,6 +47,15 @@ struct Settlement {
   std::optional<HandlerResult> result = {};
 };
 
+/// The frames that streams may ask for, as patterns.
+struct StreamedFrames {
+  /// The types of frames for this agent, and those that are posted to an application instead.
+  std::vector<std::string> types = {};
+  std::vector<std::string> pushed = {};
+  /// The agents that have a mailbox.
+  std::vector<std::string> mailboxes = {};
+};
+
 /// Gives deferred frames to the streams that applications hold open, one JSON line each. The scheduler of `demand`
 /// decides which frame goes to which stream, and when: each stream is a wish. A frame without a fitting stream is
 /// therefore not given out and not charged. The open stream is the lease: when it ends, its unsettled frames are given
@@ -58,11 +69,9 @@ struct Settlement {
 /// Thread-safety: as stated below. The executor owns all members that are not constant.
 class FrameStreams : public std::enable_shared_from_this<FrameStreams> {
 public:
-  /// `executor` must be serial and be that of the connections. `types` are patterns; so are `pushed`, the types that
-  /// are posted to an application instead. `streamsMax`: see `Places::frameStreams`.
+  /// `executor` must be serial and be that of the connections. `streamsMax`: see `Places::frameStreams`.
   FrameStreams(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock,
-               const std::shared_ptr<Random>& random, std::size_t streamsMax, std::vector<std::string> types,
-               std::vector<std::string> pushed, LogSink log);
+               const std::shared_ptr<Random>& random, std::size_t streamsMax, StreamedFrames frames, LogSink log);
   ~FrameStreams();
 
   // Callable from any thread.
@@ -71,11 +80,13 @@ public:
   void watchUnwanted();
   /// Whether frames of this type are for streams.
   [[nodiscard]] bool takes(std::string_view type) const;
-  /// Why no frame will ever come to a stream for these types, and what can be done about it, as a sentence; nothing if
-  /// a frame may come.
-  [[nodiscard]] std::optional<std::string> emptyBecause(std::string_view types) const;
+  /// Why no frame will ever come to such a stream, and what can be done about it, as a sentence; nothing if a frame may
+  /// come.
+  [[nodiscard]] std::optional<std::string> emptyBecause(const StreamWish& wish) const;
   /// The demand of the open streams, for the pool of all types that `takes` accepts.
   [[nodiscard]] const std::shared_ptr<DeferredDemand>& demand() const noexcept { return demand_; }
+  /// The same for mailboxes.
+  [[nodiscard]] const std::shared_ptr<DeferredDemand>& mailDemand() const noexcept { return mailDemand_; }
   /// Gives the frame to the stream that made its wish.
   void add(DeferredFrame frame);
   /// Gives out no more frames, and refuses new streams. The future is ready when no stream has an unsettled frame.
@@ -90,7 +101,9 @@ public:
   /// Opens `answer`. Returns false if there are too many streams, or too many of its sharer's, or no more are opened.
   [[nodiscard]] bool open(StreamWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head);
   /// Calls `done` once, on any thread, with whether each frame still belonged to its stream and its outcome is durable.
-  void settle(std::vector<Settlement> settlements, std::function<void(const std::vector<bool>&)> done);
+  /// With `mailbox`, frames that are not of this agent's mailbox count as gone.
+  void settle(std::vector<Settlement> settlements, std::function<void(const std::vector<bool>&)> done,
+              const std::optional<std::string>& mailbox = {});
   /// Adds the entries, the frames that each stream has, and the streams that settle nothing.
   void addWaits(FrameWaits& waits) const;
   /// Adds the applications behind streams: first the types without an open stream, then the configured patterns, with
@@ -125,6 +138,12 @@ private:
     WallTime givenAt{};
   };
 
+  [[nodiscard]] DeferredDemand& demandOf(const Stream& stream) const {
+    return stream.wish.mailbox.empty() ? *demand_ : *mailDemand_;
+  }
+  void noteEnded(const StreamWish& wish);
+  /// Adds the mailboxes, in the order of their names: those with an open stream, those that had one, and all others.
+  void addMailboxes(std::vector<Application>& applications) const;
   [[nodiscard]] std::string receiptText(Number receipt) const;
   [[nodiscard]] std::optional<Number> receiptOf(std::string_view text) const;
   void give(Number number, Stream& stream, DeferredFrame frame);
@@ -155,12 +174,12 @@ private:
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<Clock> clock_;
   const std::size_t streamsMax_;
-  const std::vector<std::string> types_;
-  const std::vector<std::string> pushed_;
+  const StreamedFrames frames_;
   const LogSink log_;
   // Distinguishes this daemon's receipts from those of the previous process.
   const std::uint64_t instance_;
   const std::shared_ptr<DeferredDemand> demand_;
+  const std::shared_ptr<DeferredDemand> mailDemand_;
 
   // Owned by the executor.
   const std::unique_ptr<Alarm> alarm_;
@@ -174,6 +193,8 @@ private:
   const WallTime beganAt_;
   // When the last stream for these types ended; kept for a limited number of types.
   std::map<std::string, WallTime, std::less<>> endedAt_;
+  // The same by mailbox.
+  std::map<std::string, WallTime, std::less<>> mailEndedAt_;
   SteadyTime progressAt_;
   bool isTicking_ = false;
   // The last check found frames without an open stream.

@@ -18,6 +18,7 @@ namespace {
 // An application may take this long for a frame.
 constexpr std::chrono::minutes kSilence{5};
 constexpr std::size_t kUnattendedTypesMax = 64;
+constexpr const char* kNotFetched = "its agent to open a stream for its mailbox";
 constexpr const char* kNoApplication = "a stream for its type to be opened";
 
 }  // namespace
@@ -25,7 +26,8 @@ constexpr const char* kNoApplication = "a stream for its type to be opened";
 void FrameStreams::addApplications(std::vector<Application>& applications) const {
   const auto isOpen = [this](std::string_view types) {
     return std::ranges::any_of(streams_, [&](const auto& one) {
-      return one.second.wish.window > 0 && commonPattern(one.second.wish.types, types);
+      return one.second.wish.mailbox.empty() && one.second.wish.window > 0 &&
+             commonPattern(one.second.wish.types, types);
     });
   };
   for (std::string& type : demand_->unwantedTypes(kUnattendedTypesMax)) {
@@ -35,7 +37,7 @@ void FrameStreams::addApplications(std::vector<Application>& applications) const
     }
   }
   const std::size_t first = applications.size();
-  for (const std::string& types : types_) {
+  for (const std::string& types : frames_.types) {
     Application& application = applications.emplace_back();
     application.types = types;
     if (!isOpen(types)) {
@@ -45,6 +47,9 @@ void FrameStreams::addApplications(std::vector<Application>& applications) const
   }
   for (const auto& one : streams_) {
     const Stream& stream = one.second;
+    if (!stream.wish.mailbox.empty()) {
+      continue;
+    }
     const auto own = std::find_if(
         applications.begin() + static_cast<std::ptrdiff_t>(first), applications.end(),
         [&](const Application& known) { return commonPattern(known.types, stream.wish.types).has_value(); });
@@ -52,6 +57,31 @@ void FrameStreams::addApplications(std::vector<Application>& applications) const
     if (silent && own != applications.end() && (!own->silent || silent->since < own->silent->since)) {
       own->silent = std::move(silent);
     }
+  }
+  addMailboxes(applications);
+}
+
+void FrameStreams::addMailboxes(std::vector<Application>& applications) const {
+  if (frames_.mailboxes.empty()) {
+    return;
+  }
+  std::map<std::string, Application> known;
+  known["*"] = {"*", beganAt_, kNotFetched, std::nullopt, "*"};
+  for (const auto& [mailbox, at] : mailEndedAt_) {
+    known[mailbox] = {"*", at, kNotFetched, std::nullopt, mailbox};
+  }
+  for (const auto& [number, stream] : streams_) {
+    if (!stream.wish.mailbox.empty()) {
+      Application& application = known[stream.wish.mailbox];
+      const std::optional<SilentConsumer> other = application.silent;
+      application = {"*", std::nullopt, {}, silentOf(stream), stream.wish.mailbox};
+      if (other && (!application.silent || other->since < application.silent->since)) {
+        application.silent = other;
+      }
+    }
+  }
+  for (auto& [mailbox, application] : known) {
+    applications.push_back(std::move(application));
   }
 }
 
@@ -64,8 +94,8 @@ WallTime FrameStreams::lastThereAt(std::string_view types) const {
 }
 
 std::string FrameStreams::nameOf(const Stream& stream) {
-  return (stream.wish.sharer.empty() ? "a stream" : "the stream of " + stream.wish.sharer) + " for types " +
-         stream.wish.types;
+  return (stream.wish.sharer.empty() ? "a stream" : "the stream of " + stream.wish.sharer) +
+         (stream.wish.mailbox.empty() ? " for types " + stream.wish.types : " for mailbox " + stream.wish.mailbox);
 }
 
 std::optional<SilentConsumer> FrameStreams::silentOf(const Stream& stream) {

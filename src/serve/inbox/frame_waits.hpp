@@ -30,6 +30,8 @@ struct FrameWaits {
   struct Stream {
     std::string types = {};
     std::string sessions = {};
+    /// The agent whose frames it takes; empty: those for this agent.
+    std::string mailbox = {};
   };
   /// Source and id of a frame.
   using Name = std::pair<std::string, std::string>;
@@ -60,7 +62,11 @@ struct FrameWaits {
       set(frame, InboxState::running, {});
     } else if (const auto wait = frames.find(name); wait != frames.end()) {
       set(frame, wait->second.isUnattended ? InboxState::unattended : InboxState::waiting, wait->second.what);
-    } else if (frame.state != InboxState::running) {
+    } else if (frame.state == InboxState::running) {
+      return;
+    } else if (!frame.mailbox.empty()) {
+      completeByMailbox(frame);
+    } else {
       completeByType(frame);
     }
   }
@@ -77,6 +83,21 @@ private:
     frame.waitsFor = std::move(waitsFor);
   }
 
+  [[nodiscard]] bool hasStream(const InboxInfo& frame) const {
+    return std::ranges::any_of(streams, [&](const Stream& stream) {
+      return stream.mailbox == frame.mailbox && fitsPattern(stream.types, frame.type) &&
+             fitsPattern(stream.sessions, frame.session);
+    });
+  }
+
+  void completeByMailbox(InboxInfo& frame) const {
+    if (hasStream(frame)) {
+      set(frame, InboxState::waiting, {});
+    } else {
+      set(frame, InboxState::unattended, "its agent to open a stream for its mailbox");
+    }
+  }
+
   void completeByType(InboxInfo& frame) const {
     const auto entry =
         std::ranges::find_if(entries, [&](const Entry& one) { return fitsPattern(one.types, frame.type); });
@@ -84,9 +105,7 @@ private:
       return;
     }
     std::string waitsFor = entry->waitsFor;
-    if (entry->way == "pull" && std::ranges::none_of(streams, [&](const Stream& stream) {
-          return fitsPattern(stream.types, frame.type) && fitsPattern(stream.sessions, frame.session);
-        })) {
+    if (entry->way == "pull" && !hasStream(frame)) {
       waitsFor = "a stream for its type and session to be opened";
     }
     set(frame, waitsFor.empty() ? InboxState::waiting : InboxState::unattended, waitsFor);

@@ -26,6 +26,15 @@ Html actionsFor(const View& view, const InboxInfo& frame) {
   return html.add(inboxAction(view, "discard", choice));
 }
 
+/// With the mailbox that the frame is in.
+Html senderOf(const InboxInfo& frame) {
+  Html html = breakable(frame.source);
+  if (!frame.mailbox.empty()) {
+    html.raw(" to ").add(breakable(frame.mailbox));
+  }
+  return html;
+}
+
 }  // namespace
 
 Html inboxView(const View& view, const InboxList& list) {
@@ -53,7 +62,7 @@ Html inboxView(const View& view, const InboxList& list) {
                     .raw("</span>")
                     .add(beneath(breakable(frame.type))))
           .cell(badge(records::nameOf(frame.state)))
-          .cell(breakable(frame.source).add(beneath(session)))
+          .cell(senderOf(frame).add(beneath(session)))
           .cell(ago(view.now, frame.acceptedAt))
           .number(frame.startCount)
           .cell(errorText(standingOf(frame, list.waits)))

@@ -168,7 +168,7 @@ TEST_CASE("P13: an application that settles nothing is named by check, and only 
   const std::int64_t since =
       (stage.clock().wallNow() - std::chrono::minutes(12)).time_since_epoch() / std::chrono::milliseconds(1);
   SQLite::Database(stage.file(), SQLite::OPEN_READWRITE)
-      .exec("UPDATE ackbox_owners SET applications='*'||char(9)||'0'||char(9)||char(9)||'64'||char(9)||" +
+      .exec("UPDATE ackbox_owners SET applications=char(9)||'*'||char(9)||'0'||char(9)||char(9)||'64'||char(9)||" +
             std::to_string(since) + "||char(9)||'the stream of billing for types *'||char(10)");
   const ToolResult named = stage.run({"check", stage.file(), "--failed", "off"});
   CHECK(named.code == 1);

@@ -127,7 +127,8 @@ void receiveAll(Agent& agent) {
 std::string dump(const std::filesystem::path& file) {
   SQLite::Database database(file.string(), SQLite::OPEN_READWRITE);
   // A process is another each time; and what the daemon writes of its applications, as `application_lines.hpp` has it.
-  database.exec("UPDATE ackbox_owners SET pid=4711, applications='unwanted' || char(9) || '0' || char(9) || char(10)");
+  database.exec(
+      "UPDATE ackbox_owners SET pid=4711, applications=char(9) || 'unwanted' || char(9) || '0' || char(9) || char(10)");
   std::string text = "-- A file of schema version 1, of a process that was killed: see schema_golden_test.cpp.\n";
   std::vector<std::string> tables;
   SQLite::Statement objects(database, "SELECT type,name,sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid");

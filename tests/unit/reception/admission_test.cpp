@@ -367,6 +367,24 @@ TEST_CASE(
   checkRefusal(request.decide("u", 1, 0, facts), Outcome::nack, "inbox-full",
                "the receiver has no room for more deferred frames of this sender until some are done");
   CHECK(request.decide("u", 2, 1, takenByHandler()).result.held);
+
+  facts.inbox = LimitCheck{InboundLimit::mailbox};
+  checkRefusal(request.decide("v", 1, 0, facts), Outcome::nack, "limit-mailbox",
+               "the mailbox has no room for more frames until its agent has fetched some");
+}
+
+TEST_CASE("a frame for another agent is refused, unless it is in the mailbox of that agent, with sessions apart") {
+  Request request;
+  InboundFrame& foreign = request.add("s", 1, 0);
+  foreign.audience = "urn:agent:carol";
+  CHECK(request.decide(foreign, takenByHandler()).result.code == "wrong-audience");
+  InboundFrame& mailed = request.add("s", 1, 0);
+  mailed.audience = foreign.audience;
+  mailed.mailbox = foreign.audience;
+  Known facts = takenByHandler();
+  facts.isAlwaysDeferred = true;
+  CHECK(request.decide(mailed, facts).step == Step::keep);
+  CHECK(request.decide("s", 1, 0, takenByHandler()).result.held);
 }
 
 TEST_CASE("P4: the first frame that is not taken stops its session, and that only") {

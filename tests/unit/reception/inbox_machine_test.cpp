@@ -362,4 +362,93 @@ TEST_CASE("age ends no frame of a pool without a demand, and no more frames at o
   CHECK(stage.machine.takeOverdue(isOver, {}, 10).empty());
 }
 
+namespace {
+
+/// Mailboxes, and this agent's own frames.
+struct MailStage : Stage {
+  explicit MailStage(std::size_t places = 10, std::size_t ownPlaces = 0)
+      : Stage({{.types = {"*"}, .places = 10},
+               {.places = places, .ownPlaces = ownPlaces, .isOnDemand = true, .isForMailboxes = true}}) {}
+
+  FrameKey mail(const std::string& mailbox, const std::string& session, const std::string& sender = "a") {
+    machine.arrived({.key = ++last,
+                     .sender = sender,
+                     .queue = sender + "/" + mailbox + "/" + session,
+                     .session = session,
+                     .mailbox = mailbox,
+                     .type = "t"});
+    return last;
+  }
+  void want(std::uint64_t id, const std::string& mailbox, std::size_t count = 10) {
+    machine.want(1, {.id = id, .count = count, .mailbox = mailbox});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("P12: a mailbox's frames go to its own consumers alone, and what sleeps delays nothing") {
+  MailStage stage;
+  const FrameKey own = stage.arrive("a", "s");
+  const FrameKey asleep = stage.mail("m", "s");
+  const FrameKey awake = stage.mail("n", "s");
+  stage.want(1, "n");
+  CHECK(stage.takeKeys() == Keys{own, awake});
+  CHECK(stage.take().empty());
+  CHECK_FALSE(stage.machine.hasUnwanted(0));
+  stage.want(2, "m");
+  CHECK(stage.takeKeys() == Keys{asleep});
+}
+
+TEST_CASE("P12: mailboxes take turns, whatever each has waiting, and a place goes to the next one that lacks it") {
+  MailStage stage(1);
+  const FrameKey first = stage.mail("m", "1");
+  stage.mail("m", "2");
+  const FrameKey other = stage.mail("n", "1");
+  const FrameKey last = stage.mail("o", "1");
+  stage.want(1, "m");
+  stage.want(2, "n");
+  stage.want(3, "o");
+  std::vector<Turn> turns = stage.take();
+  CHECK(Stage::keysOf(turns) == Keys{first});
+  for (const FrameKey expected : {other, last}) {
+    stage.end(turns.at(0));
+    turns = stage.take();
+    CHECK(Stage::keysOf(turns) == Keys{expected});
+  }
+}
+
+TEST_CASE("P12: a consumer has its own places while others have all that are shared, also after it lacked them") {
+  MailStage stage(1, 1);
+  for (const char* const session : {"1", "2", "3"}) {
+    stage.mail("m", session);
+  }
+  stage.want(1, "m");
+  std::vector<Turn> turns = stage.take();
+  REQUIRE(turns.size() == 2);
+  const auto own = std::ranges::find_if(turns, [](const Turn& turn) { return turn.isOwn; });
+  REQUIRE(own != turns.end());
+  CHECK(stage.take().empty());
+  stage.end(*own);
+  CHECK(stage.take().size() == 1);
+}
+
+TEST_CASE("P11: a mailbox without frames and consumers is forgotten, and one that no pool is for is ignored") {
+  MailStage stage;
+  for (int number = 0; number < 100; ++number) {
+    stage.mail("m" + std::to_string(number), "s");
+  }
+  CHECK(stage.machine.mailboxes() == 100);
+  CHECK(stage.machine.framesOf("m7") == 1);
+  std::vector<QueuedFrame> all = stage.machine.untaken();
+  CHECK(all.size() == 100);
+  CHECK(stage.take().empty());
+  stage.machine.gone(all);
+  CHECK(stage.machine.mailboxes() == 0);
+  CHECK(stage.machine.frames() == 0);
+  Stage other({{.types = {"*"}, .places = 10}});
+  other.machine.arrived({.key = 1, .sender = "a", .queue = "q", .mailbox = "m", .type = "t"});
+  CHECK(other.take().empty());
+  CHECK(other.machine.frames() == 0);
+}
+
 }  // namespace ackbox::reception::inbox_machine_test

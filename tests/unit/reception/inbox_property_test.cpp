@@ -1,10 +1,10 @@
 // Goal: whatever happens, a session's frames are taken in order and once at a time, a pool and a consumer have no more
-// than their numbers, nothing is taken that no consumer wishes for, no sender has two turns while another one that is
-// ready has none, and everything ends once consumers wish for it (P4, P12).
-// Method: a simple model, which keeps plain lists and looks through all of them, beside the machine, through 20,000
-// random events per seed: arrivals, ends, late frees of places, waits, frames that are given back, wishes that come,
-// change and go, age, and operators. Then everything is wished for and the rest must drain. The seed is printed when a
-// check fails.
+// than their numbers, nothing is taken that no consumer wishes for, a mailbox's frames go to its own consumers alone,
+// no sender has two turns while another one that is ready has none, and everything ends once consumers wish for it (P4,
+// P12). Method: a simple model, which keeps plain lists and looks through all of them, beside the machine, through
+// 20,000 random events per seed: arrivals, ends, late frees of places, waits, frames that are given back, wishes that
+// come, change and go, age, and operators. Then everything is wished for and the rest must drain. The seed is printed
+// when a check fails.
 
 #include <doctest/doctest.h>
 
@@ -26,10 +26,14 @@ namespace ackbox::reception::inbox_property_test {
 namespace {
 
 constexpr int kEvents = 20'000;
-constexpr std::size_t kPools = 3;
+constexpr std::size_t kPools = 4;
 constexpr std::size_t kOnDemand = 1;
+constexpr std::size_t kMail = 3;
+constexpr std::uint64_t kMailboxes = 3;
+// The ids of the wishes for mailboxes are above it.
+constexpr std::uint64_t kMailWishes = 100;
 constexpr std::size_t kPlaces = 5;
-// Of each wish, in the pool on demand.
+// Of each wish, in the pools on demand.
 constexpr std::size_t kOwnPlaces = 1;
 
 struct ModelFrame {
@@ -42,14 +46,30 @@ struct ModelFrame {
 struct ModelQueue {
   std::string sender;
   std::string session;
+  std::string mailbox;
   std::deque<ModelFrame> frames;
   bool isTaken = false;
   // Only what waits has one.
   SteadyTime readyAt = SteadyTime::min();
 };
 
-std::size_t poolOf(const std::string& type) {
-  return type == "pushed" ? 0 : type.starts_with("pulled") ? kOnDemand : 2;
+std::size_t poolOf(const ModelQueue& queue, const ModelFrame& frame) {
+  if (!queue.mailbox.empty()) {
+    return kMail;
+  }
+  return frame.type == "pushed" ? 0 : frame.type.starts_with("pulled") ? kOnDemand : 2;
+}
+
+std::size_t poolOf(const ModelQueue& queue) {
+  return poolOf(queue, queue.frames.front());
+}
+
+bool isOnDemand(std::size_t pool) {
+  return pool == kOnDemand || pool == kMail;
+}
+
+std::size_t poolOfWish(std::uint64_t id) {
+  return id > kMailWishes ? kMail : kOnDemand;
 }
 
 class World {
@@ -58,7 +78,8 @@ public:
       : random_(seededRandom(seed)),
         machine_({{.types = {"pushed"}, .places = kPlaces},
                   {.types = {"pulled*"}, .places = kPlaces, .ownPlaces = kOwnPlaces, .isOnDemand = true},
-                  {.types = {"*"}, .places = kPlaces}}) {}
+                  {.types = {"*"}, .places = kPlaces},
+                  {.places = kPlaces, .ownPlaces = kOwnPlaces, .isOnDemand = true, .isForMailboxes = true}}) {}
 
   void run() {
     for (int event = 0; event < kEvents; ++event) {
@@ -93,6 +114,7 @@ private:
     } else {
       age();
     }
+    REQUIRE(machine_.framesOf("m0") == framesOf("m0"));
   }
 
   /// An operator takes a frame away that is not taken, wherever it stands in its queue.
@@ -101,7 +123,7 @@ private:
     std::set<FrameKey> expected;
     for (const auto& [name, queue] : queues_) {
       for (std::size_t index = queue.isTaken ? 1 : 0; index < queue.frames.size(); ++index) {
-        if (poolOf(queue.frames[index].type) == kOnDemand) {
+        if (isOnDemand(poolOf(queue, queue.frames[index]))) {
           expected.insert(queue.frames[index].key);
         }
       }
@@ -134,12 +156,21 @@ private:
     forgetPassed();
   }
 
+  [[nodiscard]] std::size_t framesOf(const std::string& mailbox) const {
+    std::size_t frames = 0;
+    for (const auto& [name, queue] : queues_) {
+      frames += queue.mailbox == mailbox ? queue.frames.size() : 0;
+    }
+    return frames;
+  }
+
   void arrive() {
     static const std::vector<std::string> kTypes = {"pushed", "pulled.a", "pulled.b", "other"};
     // One sender has most of the sessions.
     const std::string sender = below(4) == 0 ? std::to_string(below(5)) : "0";
     const std::string session = std::to_string(below(sender == "0" ? 40 : 3));
-    const std::string name = sender + "/" + session;
+    const std::string mailbox = below(3) == 0 ? "m" + std::to_string(below(kMailboxes)) : "";
+    const std::string name = sender + "/" + mailbox + "/" + session;
     ModelFrame frame{++lastKey_, kTypes[below(kTypes.size())], WallTime(std::chrono::seconds(lastKey_))};
     if (below(8) == 0) {
       frame.expiresAt = frame.acceptedAt + std::chrono::seconds(below(100));
@@ -147,11 +178,13 @@ private:
     ModelQueue& queue = queues_[name];
     queue.sender = sender;
     queue.session = session;
+    queue.mailbox = mailbox;
     queue.frames.push_back(frame);
     machine_.arrived({.key = frame.key,
                       .sender = sender,
                       .queue = name,
                       .session = session,
+                      .mailbox = mailbox,
                       .type = frame.type,
                       .acceptedAt = frame.acceptedAt,
                       .expiresAt = frame.expiresAt});
@@ -168,14 +201,15 @@ private:
         std::ranges::count_if(taken_, [&](const Turn& turn) { return turn.isOwn && turn.wish == wish; }));
   }
   [[nodiscard]] bool fits(const Wish& wish, const ModelQueue& queue) const {
-    return fitsPattern(wish.types, queue.frames.front().type) && fitsPattern(wish.sessions, queue.session);
+    return wish.mailbox == queue.mailbox && fitsPattern(wish.types, queue.frames.front().type) &&
+           fitsPattern(wish.sessions, queue.session);
   }
   /// Whether the model would give it a turn.
   [[nodiscard]] bool mayHaveTurn(const ModelQueue& queue) const {
-    const std::size_t pool = poolOf(queue.frames.front().type);
+    const std::size_t pool = poolOf(queue);
     const auto used = std::ranges::count_if(taken_, [&](const Turn& turn) { return turn.pool == pool && !turn.isOwn; });
     const bool hasShared = static_cast<std::size_t>(used) < kPlaces;
-    if (pool != kOnDemand) {
+    if (!isOnDemand(pool)) {
       return hasShared;
     }
     return std::ranges::any_of(wishes_, [&](const auto& wish) {
@@ -198,8 +232,8 @@ private:
       ModelQueue& queue = headOf(turn.key);
       REQUIRE(isReady(queue));
       REQUIRE(mayHaveTurn(queue));
-      REQUIRE(turn.pool == poolOf(queue.frames.front().type));
-      if (turn.pool == kOnDemand) {
+      REQUIRE(turn.pool == poolOf(queue));
+      if (isOnDemand(turn.pool)) {
         REQUIRE(fits(wishes_.at(turn.wish), queue));
         REQUIRE(inHand(turn.wish) < wishes_.at(turn.wish).count);
       } else {
@@ -220,7 +254,7 @@ private:
     std::map<std::string, std::set<std::string>>& passed = passed_[pool];
     std::set<std::string> ready;
     for (const auto& [name, queue] : queues_) {
-      if (isReady(queue) && poolOf(queue.frames.front().type) == pool && queue.sender != taker.sender) {
+      if (isReady(queue) && poolOf(queue) == pool && queue.sender != taker.sender) {
         ready.insert(queue.sender);
       }
     }
@@ -238,7 +272,7 @@ private:
     for (std::size_t pool = 0; pool < kPools; ++pool) {
       std::set<std::string> ready;
       for (const auto& [name, queue] : queues_) {
-        if (isReady(queue) && poolOf(queue.frames.front().type) == pool) {
+        if (isReady(queue) && poolOf(queue) == pool) {
           ready.insert(queue.sender);
         }
       }
@@ -293,10 +327,11 @@ private:
 
   void wish() {
     static const std::vector<std::string> kPatterns = {"*", "pulled.a", "pulled.b", "pulled.*", "nothing"};
-    const std::uint64_t id = 1 + below(4);
+    const bool isMail = below(2) == 0;
+    const std::uint64_t id = 1 + below(6) + (isMail ? kMailWishes : 0);
     if (below(3) == 0) {
       wishes_.erase(id);
-      machine_.unwant(kOnDemand, id);
+      machine_.unwant(poolOfWish(id), id);
       // What it had is for no wish that there is.
       for (Turn& turn : taken_) {
         turn.wish = turn.wish == id ? 0 : turn.wish;
@@ -306,9 +341,10 @@ private:
       }
       return;
     }
-    const Wish wish{id, kPatterns[below(kPatterns.size())], below(2) == 0 ? "*" : "1*", below(4)};
+    const Wish wish{id, kPatterns[below(kPatterns.size())], below(2) == 0 ? "*" : "1*", below(4),
+                    isMail ? "m" + std::to_string(id % kMailboxes) : ""};
     wishes_[id] = wish;
-    machine_.want(kOnDemand, wish);
+    machine_.want(poolOfWish(id), wish);
   }
 
   void age() {
@@ -318,7 +354,7 @@ private:
     const auto isOver = [&](const ModelQueue& queue) {
       return !queue.frames.empty() && !queue.isTaken &&
              (queue.frames.front().expiresAt <= present ||
-              (poolOf(queue.frames.front().type) == kOnDemand && isOld(queue.frames.front().acceptedAt)));
+              (isOnDemand(poolOf(queue)) && isOld(queue.frames.front().acceptedAt)));
     };
     auto expected = std::ranges::count_if(queues_, [&](const auto& one) { return isOver(one.second); });
     for (const Turn& turn : machine_.takeOverdue(isOld, present, 1'000)) {
@@ -335,15 +371,22 @@ private:
   }
 
   void drain() {
-    for (std::uint64_t id = 1; id <= 4; ++id) {
-      wishes_.erase(id);
-      machine_.unwant(kOnDemand, id);
+    for (std::uint64_t id = 1; id <= 6; ++id) {
+      for (const std::uint64_t each : {id, id + kMailWishes}) {
+        wishes_.erase(each);
+        machine_.unwant(poolOfWish(each), each);
+      }
     }
     for (Turn& turn : taken_) {
       turn.wish = 0;
     }
     wishes_[9] = {.id = 9, .types = "*", .sessions = "*", .count = kPlaces};
     machine_.want(kOnDemand, wishes_[9]);
+    for (std::uint64_t box = 0; box < kMailboxes; ++box) {
+      Wish& wish = wishes_[kMailWishes + 9 + box];
+      wish = {kMailWishes + 9 + box, "*", "*", kPlaces, "m" + std::to_string(box)};
+      machine_.want(kMail, wish);
+    }
     for (int round = 0; machine_.frames() > 0; ++round) {
       REQUIRE(round < 1'000'000);
       take(10);
@@ -352,6 +395,13 @@ private:
       machine_.timePassed(now_);
     }
     REQUIRE(machine_.types() == 0);
+    for (std::uint64_t box = 0; box < kMailboxes; ++box) {
+      REQUIRE(machine_.framesOf("m" + std::to_string(box)) == 0);
+      machine_.unwant(kMail, kMailWishes + 9 + box);
+    }
+    // A look at each, which forgets it.
+    REQUIRE(machine_.takeTurns(1).empty());
+    REQUIRE(machine_.mailboxes() == 0);
     while (!lingering_.empty()) {
       finishOne();
     }

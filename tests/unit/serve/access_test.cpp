@@ -392,7 +392,7 @@ TEST_CASE("Who lacks a role is told which, and which its token has") {
       detail("POST", "/v1/peers/bob:pause", kReader).find("needs the role operate, and the token of 'ada' has read.") !=
       std::string::npos);
   CHECK(detail("GET", "/v1/inbox/stream", kOperator)
-            .find("the role receive, and the token of 'ops' has read and operate.") != std::string::npos);
+            .find("the role receive or mailbox, and the token of 'ops' has read and operate.") != std::string::npos);
   CHECK(stage.asker().ask("GET", "/openapi.json").status == 200);
   CHECK(stage.asker().ask("GET", "/nowhere").body.find("GET /openapi.json") != std::string::npos);
 }

@@ -93,7 +93,7 @@ private:
 
 std::vector<std::string> rolesOf(const Operation& operation) {
   std::vector<std::string> names;
-  for (const Role role : {Role::read, Role::operate, Role::send, Role::receive}) {
+  for (const Role role : {Role::read, Role::operate, Role::send, Role::receive, Role::mailbox}) {
     if (operation.roles.has(role)) {
       names.emplace_back(toString(role));
     }

@@ -65,8 +65,9 @@ public:
 class StreamStage {
 public:
   explicit StreamStage(std::uint32_t maxRetries = 0, const std::vector<std::string>& types = {"*"})
-      : streams(std::make_shared<serve::FrameStreams>(context.get_executor(), clock, systemRandom(), 256, types,
-                                                      std::vector<std::string>(), [this](const LogRecord& record) {
+      : streams(std::make_shared<serve::FrameStreams>(context.get_executor(), clock, systemRandom(), 256,
+                                                      serve::StreamedFrames{.types = types},
+                                                      [this](const LogRecord& record) {
                                                         const std::scoped_lock lock(logMutex_);
                                                         log_.push_back(toKeyValue(record));
                                                       })) {

@@ -1,5 +1,6 @@
 #include "store/sqlite/inbound/inbound_marks.hpp"
 #include "store/digest.hpp"
+#include "store/kept_session.hpp"
 
 #include <algorithm>
 
@@ -304,7 +305,7 @@ void InboundMarks::markAccepted(const InboundIdentity& frame, std::uint64_t gap,
 }
 
 WallTime InboundMarks::prolong(const InboundFrame& frame, WallTime least) {
-  const std::string id = markId(frame.session, frame.id);
+  const std::string id = markId(KeptSession(frame).name(), frame.id);
   if (Query query(prolong_, id, frame.source, least); query.next()) {
     return Columns(query).next<WallTime>();
   }

@@ -6,6 +6,7 @@
 
 #include "store/application_lines.hpp"
 #include "store/digest.hpp"
+#include "store/kept_session.hpp"
 #include "store/sqlite/inbound/inbound_marks.hpp"
 #include "store/sqlite/outbound/row_checksum.hpp"
 #include "store/sqlite/peers/peers.hpp"
@@ -121,7 +122,7 @@ std::optional<InboundLimit> Inbox::limitReached(const InboundFrame& frame, const
 
 void Inbox::add(const InboundFrame& frame, bool deferred) {
   const std::size_t added =
-      Query(insert_, frame.origin, frame.session, frame.sequence, frame.id, frame.source, frame.epoch,
+      Query(insert_, frame.origin, KeptSession(frame).name(), frame.sequence, frame.id, frame.source, frame.epoch,
             frame.previousSequence, deferred, context_.clock.wallNow(), frame.type, NullIfEmpty{frame.audience},
             frame.time, frame.expiresAt, NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId},
             Blob{frame.data}, NullIfEmpty{frame.dataContentType}, checksumOf(frame))
@@ -133,7 +134,8 @@ void Inbox::add(const InboundFrame& frame, bool deferred) {
 }
 
 std::optional<std::uint64_t> Inbox::firstWaiting(const InboundFrame& frame) {
-  Query query(selectFirst_, frame.source, frame.origin, frame.session);
+  const KeptSession session(frame);
+  Query query(selectFirst_, frame.source, frame.origin, session.name());
   return query.next() ? std::optional(query.as<std::uint64_t>(0)) : std::nullopt;
 }
 
@@ -178,7 +180,8 @@ NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
     found.rows.push_back(
         {query.integer(0),
          query.integer(4) != 0 ? query.text(1) + '\n' + query.text(2) + '\n' + query.text(3) : query.text(0),
-         query.text(5), query.text(1), query.text(3), WallTime(std::chrono::milliseconds(query.integer(6))),
+         query.text(5), query.text(1), std::string(KeptSession::sessionOf(query.view(3))),
+         std::string(KeptSession::mailboxOf(query.view(3))), WallTime(std::chrono::milliseconds(query.integer(6))),
          query.optionalInstant(7)});
   }
   if (!found.rows.empty()) {
@@ -263,7 +266,10 @@ void Inbox::nameByIndex(InboxRow& row) {
   if (query.next()) {
     InboundFrame& frame = row.frame;
     Columns columns(query);
-    columns >> frame.source >> frame.origin >> frame.session >> frame.sequence >> frame.id;
+    std::string session;
+    columns >> frame.source >> frame.origin >> session >> frame.sequence >> frame.id;
+    frame.mailbox = KeptSession::mailboxOf(session);
+    frame.session = KeptSession::sessionOf(session);
   }
   row.frame.time.reset();
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "store/kept_session.hpp"
 #include "store/sqlite/peers/peers.hpp"
 
 namespace ackbox::store::sqlite {
@@ -15,12 +16,12 @@ std::uint64_t redriveNumberOf(const std::optional<WallTime>& time) {
   return time ? static_cast<std::uint64_t>(std::max<std::int64_t>(1, time->time_since_epoch().count())) : 0;
 }
 
-InboundIdentity nameOf(const InboundFrame& frame) {
+InboundIdentity nameOf(const InboundFrame& frame, const KeptSession& session) {
   InboundIdentity name;
   name.source = frame.source;
   name.id = frame.id;
   name.origin = frame.origin;
-  name.session = frame.session;
+  name.session = session.name();
   name.sequence = frame.sequence;
   return name;
 }
@@ -111,11 +112,12 @@ WallTime InboxResults::remember(const InboundFrame& frame, std::chrono::millisec
 void InboxResults::keepResult(const InboundFrame& frame, std::uint64_t number, const FrameResult& result,
                               WallTime keepUntil) {
   const std::string_view detail = truncatedError(result.detail);
-  dropResult(nameOf(frame));
-  Query(keepResult_, frame.id, frame.source, frame.origin, frame.session, number, result.outcome,
+  const KeptSession session(frame);
+  dropResult(nameOf(frame, session));
+  Query(keepResult_, frame.id, frame.source, frame.origin, session.name(), number, result.outcome,
         NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result}, keepUntil)
       .run();
-  context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, frame.session, frame.id,
+  context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, session.name(), frame.id,
                                                   result.code.size() + detail.size() + result.result.size()));
 }
 

@@ -1,4 +1,5 @@
 #include "store/sqlite/outbound/row_checksum.hpp"
+#include "store/kept_session.hpp"
 
 #include <optional>
 #include <string>
@@ -87,12 +88,16 @@ std::int64_t checksumOf(const InboundFrame& frame) noexcept {
 InboxRow readRow(Columns& columns) {
   InboxRow row;
   InboundFrame& frame = row.frame;
-  columns >> row.key >> row.starts >> row.retryCount >> row.deferred >> row.acceptedAt >> frame.origin >>
-      frame.session >> frame.sequence >> frame.id >> frame.source >> frame.epoch >> frame.previousSequence >>
-      frame.type >> frame.audience >> frame.time >> frame.expiresAt >> frame.traceparent >> frame.correlationId >>
-      frame.data >> frame.dataContentType;
+  std::string session;
+  columns >> row.key >> row.starts >> row.retryCount >> row.deferred >> row.acceptedAt >> frame.origin >> session >>
+      frame.sequence >> frame.id >> frame.source >> frame.epoch >> frame.previousSequence >> frame.type >>
+      frame.audience >> frame.time >> frame.expiresAt >> frame.traceparent >> frame.correlationId >> frame.data >>
+      frame.dataContentType;
   // The digest of zeros is 0, and a row in a lost part at the file's end reads as zeros.
-  row.isDamaged = columns.next<std::int64_t>() != checksumOf(frame) || frame.id.empty();
+  frame.mailbox = KeptSession::mailboxOf(session);
+  frame.session = KeptSession::sessionOf(session);
+  const bool isElsewhere = !frame.mailbox.empty() && frame.mailbox != frame.audience;
+  row.isDamaged = columns.next<std::int64_t>() != checksumOf(frame) || frame.id.empty() || isElsewhere;
   return row;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ackbox/sender.hpp"
 #include "store/application_lines.hpp"
+#include "store/kept_session.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/peers/liveness.hpp"
 #include "store/sqlite/read/message_pages.hpp"
@@ -32,15 +33,16 @@ static_assert(static_cast<int>(InboxState::behind) == 2 && static_cast<int>(Inbo
 constexpr std::size_t kUnattendedLooks = 10'000;
 
 /// The application for the type if it is away; null if it is there, or not known.
-const Application* awayFrom(std::span<const Application> applications, std::string_view type) {
-  const Application* const found = applicationOf(applications, type);
+const Application* awayFrom(std::span<const Application> applications, std::string_view mailbox,
+                            std::string_view type) {
+  const Application* const found = applicationOf(applications, mailbox, type);
   return found != nullptr && found->awaySince ? found : nullptr;
 }
 
 /// An application that is away runs no frame: an owned row only waits in its process.
 void noteAway(std::span<const Application> applications, InboxInfo& info) {
   const bool mayWait = info.state == InboxState::waiting || info.state == InboxState::running;
-  if (const Application* const away = mayWait ? awayFrom(applications, info.type) : nullptr) {
+  if (const Application* const away = mayWait ? awayFrom(applications, info.mailbox, info.type) : nullptr) {
     info.state = InboxState::unattended;
     info.waitsFor = away->cause;
   }
@@ -58,7 +60,8 @@ InboxInfo frameInfoOf(const Query& query) {
   info.messageId = query.text(1);
   info.source = query.text(2);
   info.origin = query.text(3);
-  info.session = query.text(4);
+  info.mailbox = KeptSession::mailboxOf(query.view(4));
+  info.session = KeptSession::sessionOf(query.view(4));
   info.sequence = query.as<std::uint64_t>(5);
   info.type = query.text(6);
   info.state = query.as<InboxState>(7);
@@ -82,11 +85,12 @@ InboxReader::InboxReader(sqlite3* connection, const OutboxOptions& options)
     : options_(options),
       sidecar_(ownersFile(connection, options.tablePrefix)),
       page_(connection,
-            withInfo(",(?4 IS NULL OR source=?4) AND (?5 IS NULL OR session=?5),length(CAST(data AS BLOB)) FROM #inbox "
+            withInfo(",(?4 IS NULL OR source=?4) AND (?5 IS NULL OR session=?5) AND (?6 IS NULL OR "
+                     "substr(session,1,length(?6))=?6),length(CAST(data AS BLOB)) FROM #inbox "
                      "AS i NOT INDEXED WHERE id>?2 ORDER BY id LIMIT ?3"),
             options.tablePrefix),
       waiting_(connection,
-               "SELECT type,accepted_at_ms FROM #inbox NOT INDEXED WHERE due_at_ms<=?1 ORDER BY id LIMIT ?2",
+               "SELECT type,accepted_at_ms,session FROM #inbox NOT INDEXED WHERE due_at_ms<=?1 ORDER BY id LIMIT ?2",
                options.tablePrefix),
       find_(
           connection,
@@ -130,7 +134,15 @@ InboxPage InboxReader::page(const InboxFilter& filter, std::size_t limit, std::i
   InboxPage page;
   std::size_t looked = 0;
   const std::vector<Application> known = applications();
-  Query query(page_, options_.clock->wallNow(), after, kPageLooks, filter.source, filter.session);
+  // The name of a mailbox's session begins with the mailbox.
+  std::optional<std::string> session = filter.session;
+  std::optional<std::string> mailbox;
+  if (filter.mailbox && filter.session) {
+    session = KeptSession(*filter.mailbox, *filter.session).name();
+  } else if (filter.mailbox) {
+    mailbox = KeptSession(*filter.mailbox, {}).name();
+  }
+  Query query(page_, options_.clock->wallNow(), after, kPageLooks, filter.source, session, mailbox);
   while (query.next()) {
     ++looked;
     if (query.integer(kFilterColumn) != 0) {
@@ -161,7 +173,7 @@ UnattendedFrames InboxReader::unattended() {
       found.isCut = true;
       break;
     }
-    const Application* const away = awayFrom(known, query.view(0));
+    const Application* const away = awayFrom(known, KeptSession::mailboxOf(query.view(2)), query.view(0));
     if (away == nullptr) {
       continue;
     }
@@ -200,7 +212,8 @@ std::optional<InboxInfo> InboxReader::find(std::string_view source, std::string_
   info.messageId = messageId;
   info.source = source;
   info.origin = query.text(0);
-  info.session = query.text(1);
+  info.mailbox = KeptSession::mailboxOf(query.view(1));
+  info.session = KeptSession::sessionOf(query.view(1));
   info.sequence = query.as<std::uint64_t>(2);
   info.state = InboxState::ended;
   if (query.as<Outcome>(3) != Outcome::ack) {
@@ -218,10 +231,13 @@ std::optional<InboundFrame> InboxReader::frame(std::string_view source, std::str
     return std::nullopt;
   }
   InboundFrame frame;
+  std::string session;
   Columns columns(query);
   columns >> frame.id >> frame.source >> frame.type >> frame.data >> frame.time >> frame.expiresAt >> frame.audience >>
-      frame.session >> frame.origin >> frame.epoch >> frame.sequence >> frame.previousSequence >> frame.traceparent >>
+      session >> frame.origin >> frame.epoch >> frame.sequence >> frame.previousSequence >> frame.traceparent >>
       frame.correlationId >> frame.dataContentType;
+  frame.mailbox = KeptSession::mailboxOf(session);
+  frame.session = KeptSession::sessionOf(session);
   return frame;
 }
 
@@ -272,7 +288,8 @@ Reason InboxReader::runReason(const InboxInfo& frame, std::int64_t owner) {
 void InboxReader::explainWaiting(const InboxInfo& frame, std::span<const Application> applications,
                                  std::vector<Reason>& reasons) {
   if (frame.sequence != 0) {
-    Query query(before_, frame.source, frame.origin, frame.session, frame.sequence);
+    const KeptSession session(frame.mailbox, frame.session);
+    Query query(before_, frame.source, frame.origin, session.name(), frame.sequence);
     if (query.next()) {
       reasons.push_back({.blockReason = BlockReason::behind,
                          .sequence = query.as<std::uint64_t>(0),
@@ -282,6 +299,7 @@ void InboxReader::explainWaiting(const InboxInfo& frame, std::span<const Applica
       InboxInfo first;
       first.dueAt = query.instant(4);
       first.startedAt = query.instant(5);
+      first.mailbox = frame.mailbox;
       first.type = query.text(6);
       first.acceptedAt = query.instant(7);
       explainFirst(first, query.integer(3), applications, reasons);
@@ -291,7 +309,7 @@ void InboxReader::explainWaiting(const InboxInfo& frame, std::span<const Applica
     reasons.push_back({.blockReason = BlockReason::backoff, .until = frame.dueAt, .detail = frame.lastError});
   }
   if (frame.state == InboxState::unattended) {
-    if (const Application* const away = awayFrom(applications, frame.type)) {
+    if (const Application* const away = awayFrom(applications, frame.mailbox, frame.type)) {
       reasons.push_back(awayReason(*away, frame.acceptedAt));
     }
   }
@@ -304,7 +322,7 @@ void InboxReader::explainFirst(const InboxInfo& first, std::int64_t owner, std::
                                std::vector<Reason>& reasons) {
   if (owner == 0 && first.dueAt > options_.clock->wallNow()) {
     reasons.push_back({.blockReason = BlockReason::backoff, .until = first.dueAt, .detail = {}});
-  } else if (const Application* const away = awayFrom(applications, first.type)) {
+  } else if (const Application* const away = awayFrom(applications, first.mailbox, first.type)) {
     reasons.push_back(awayReason(*away, first.acceptedAt));
   } else if (owner != 0) {
     reasons.push_back(runReason(first, owner));

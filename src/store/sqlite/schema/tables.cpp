@@ -20,8 +20,9 @@ CREATE TABLE #owners(  -- the processes that have the file open
   pid INTEGER NOT NULL,                          -- for people
   opened_at_ms INTEGER NOT NULL,                 -- for people
   deferred_handlers INTEGER NOT NULL DEFAULT 0,  -- how many it has for the inbox; for people
-  applications TEXT NOT NULL DEFAULT ''          -- that these give frames to, a line each: types, when it went away or
-                                                 -- 0, why, and what settles nothing, apart by tabs; for people
+  applications TEXT NOT NULL DEFAULT ''          -- that these give frames to, a line each: mailbox or nothing, types,
+                                                 -- when it went away or 0, why, and what settles nothing, apart by
+                                                 -- tabs; for people
 );
 CREATE TABLE #peers(  -- where frames go
   id INTEGER PRIMARY KEY,                          -- what sessions name it by
@@ -141,7 +142,7 @@ CREATE TABLE #inbound_sessions(  -- what was accepted of each session of others,
   id INTEGER PRIMARY KEY,              -- what its mark is moved by; its names are compared once
   source TEXT NOT NULL,                -- the sender's agent URI
   origin TEXT NOT NULL,                -- the sender's store
-  session TEXT NOT NULL,               -- the sender's name for it
+  session TEXT NOT NULL,               -- the sender's name for it, behind the mailbox and char(31) if it is in one
   accepted_sequence INTEGER NOT NULL,  -- high-water mark: everything up to it is a duplicate, for ever
   epoch INTEGER NOT NULL,              -- highest seen
   gaps INTEGER NOT NULL,               -- numbers that were passed over: the sender's dead letters
@@ -175,7 +176,7 @@ CREATE INDEX #processed_messages_keep_until ON #processed_messages(keep_until_ms
 CREATE TABLE #inbox(  -- inbound frames that were accepted and wait for their handler
   id INTEGER PRIMARY KEY AUTOINCREMENT,      -- in the order of acceptance, never used twice
   origin TEXT NOT NULL,                      -- the sender's store; empty outside any session
-  session TEXT NOT NULL,                     -- the sender's name for it; empty outside any
+  session TEXT NOT NULL,                     -- the same; empty outside any
   sequence INTEGER NOT NULL,                 -- 0: outside any session
   frame_id TEXT NOT NULL,                    -- the frame's id, unique to its source
   source TEXT NOT NULL,                      -- the sender's agent URI, which the ACK event goes to
@@ -206,7 +207,7 @@ CREATE TABLE #inbox_results(  -- final outcomes of deferred frames, where they s
   frame_id TEXT NOT NULL,          -- these five name the frame as in the inbox
   source TEXT NOT NULL,            -- the sender's agent URI
   origin TEXT NOT NULL,            -- the sender's store; empty outside any session
-  session TEXT NOT NULL,           -- the sender's name for it; empty outside any
+  session TEXT NOT NULL,           -- the same; empty outside any
   sequence INTEGER NOT NULL,       -- outside any session 0, or of a refused one the instant of its enqueue: one that is
                                    -- redriven has a later one
   outcome INTEGER NOT NULL,        -- 0 ack, 3 term; never renumber

@@ -105,25 +105,36 @@ std::string processedMessages() {
                  " AS processed_at,", instant("keep_until_ms"), " AS keep_until FROM #processed_messages"});
 }
 
-// The `InboxState` of `i`, a row of the inbox. Of the applications that fit a type, the first counts.
-constexpr const char* kInboxState =
-    "CASE WHEN owner_id=0 AND due_at_ms>1000*CAST(strftime('%s','now') AS INTEGER) THEN 'BACKOFF' WHEN owner_id=0 AND "
-    "sequence>0 AND EXISTS(SELECT 1 FROM #inbox AS b WHERE b.source=i.source AND b.origin=i.origin AND "
-    "b.session=i.session AND b.sequence>0 AND b.sequence<i.sequence) THEN 'BEHIND' WHEN (SELECT away FROM applications "
-    "WHERE i.type=pattern OR (substr(pattern,-1)='*' AND substr(i.type,1,length(pattern)-1)=substr(pattern,1,"
-    "length(pattern)-1)) ORDER BY owner,place LIMIT 1)<>0 THEN 'UNATTENDED' WHEN owner_id<>0 THEN 'RUNNING' ELSE "
-    "'WAITING' END";
+// The mailbox of `i`, a row of the inbox; empty: it is for this agent. See `KeptSession`.
+constexpr const char* kMailbox = "substr(i.session,1,instr(i.session,char(31))-1)";
+
+// The `InboxState` of `i`, a row of the inbox. Of the applications that fit its mailbox and type, the first counts.
+std::string inboxState() {
+  return joined(
+      {"CASE WHEN owner_id=0 AND due_at_ms>1000*CAST(strftime('%s','now') AS INTEGER) THEN 'BACKOFF' WHEN owner_id=0 ",
+       "AND sequence>0 AND EXISTS(SELECT 1 FROM #inbox AS b WHERE b.source=i.source AND b.origin=i.origin AND ",
+       "b.session=i.session AND b.sequence>0 AND b.sequence<i.sequence) THEN 'BEHIND' WHEN (SELECT away FROM ",
+       "applications WHERE (mailbox=", kMailbox, " OR (mailbox='*' AND ", kMailbox, "<>'')) AND (i.type=pattern OR ",
+       "(substr(pattern,-1)='*' AND substr(i.type,1,length(pattern)-1)=substr(pattern,1,length(pattern)-1))) ",
+       "ORDER BY mailbox='*',owner,place LIMIT 1)<>0 THEN 'UNATTENDED' WHEN owner_id<>0 THEN 'RUNNING' ELSE ",
+       "'WAITING' END"});
+}
 
 std::string inboxMessages() {
   return joined(
       {"CREATE VIEW #inbox_messages AS WITH RECURSIVE lines(owner,place,line,rest) AS (SELECT id,0,'',",
        "applications FROM #owners WHERE applications<>'' UNION ALL SELECT owner,place+1,substr(rest,1,",
        "instr(rest,char(10))-1),substr(rest,instr(rest,char(10))+1) FROM lines WHERE instr(rest,char(10))>0),",
-       "applications(owner,place,pattern,away) AS (SELECT owner,place,substr(line,1,instr(line,char(9))-1),",
-       "CAST(substr(line,instr(line,char(9))+1) AS INTEGER) FROM lines WHERE place>0) SELECT frame_id AS ",
-       "message_id,id AS row_id,source,nullif(origin,'') AS origin,nullif(session,'') AS session,",
+       "parts(owner,place,mailbox,line) AS (SELECT owner,place,substr(line,1,instr(line,char(9))-1),",
+       "substr(line,instr(line,char(9))+1) FROM lines WHERE place>0),applications(owner,place,mailbox,pattern,away) ",
+       "AS (SELECT owner,place,mailbox,substr(line,1,instr(line,char(9))-1),",
+       "CAST(substr(line,instr(line,char(9))+1) AS INTEGER) FROM parts) SELECT frame_id AS message_id,id AS row_id,",
+       "source,nullif(origin,'') AS origin,nullif(",
+       kMailbox,
+       ",'') AS mailbox,",
+       "nullif(substr(session,instr(session,char(31))+1),'') AS session,",
        "nullif(sequence,0) AS sequence,type,",
-       kInboxState,
+       inboxState(),
        " AS state,deferred AS was_deferred,",
        processOf("owner_id"),
        " AS process_id,retry_count,",

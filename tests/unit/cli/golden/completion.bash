@@ -55,6 +55,7 @@ _ackbox() {
     'inbox --busy-timeout') return ;;
     'inbox --source') return ;;
     'inbox --session') return ;;
+    'inbox --mailbox') return ;;
     'inbox --state') words='waiting unattended behind running backoff' ;;
     'inbox --limit') return ;;
     'inbox --after') return ;;
@@ -111,12 +112,14 @@ _ackbox() {
     'inbox-retry --log') words='error warning info debug' ;;
     'inbox-retry --source') return ;;
     'inbox-retry --session') return ;;
+    'inbox-retry --mailbox') return ;;
     'inbox-retry --state') words='waiting unattended behind running backoff' ;;
     'inbox-discard --prefix') return ;;
     'inbox-discard --busy-timeout') return ;;
     'inbox-discard --log') words='error warning info debug' ;;
     'inbox-discard --source') return ;;
     'inbox-discard --session') return ;;
+    'inbox-discard --mailbox') return ;;
     'inbox-discard --state') words='waiting unattended behind running backoff' ;;
     'inbox-discard --reason') return ;;
     'mark-failed --prefix') return ;;
@@ -191,7 +194,7 @@ _ackbox() {
       explain) words='-h --help --json --prefix --busy-timeout' ;;
       verify) words='-h --help --json --prefix --busy-timeout' ;;
       senders) words='-h --help --json --prefix --busy-timeout --limit' ;;
-      inbox) words='-h --help --json --prefix --busy-timeout --source --session --state --limit --after' ;;
+      inbox) words='-h --help --json --prefix --busy-timeout --source --session --mailbox --state --limit --after' ;;
       inbox-show) words='-h --help --json --prefix --busy-timeout --source' ;;
       inbox-explain) words='-h --help --json --prefix --busy-timeout --source' ;;
       export) words='-h --help --json --prefix --busy-timeout --state --peer --session --type --since --before' ;;
@@ -199,8 +202,8 @@ _ackbox() {
       retry) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --error --older-than --all --dry-run' ;;
       resend) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --since --before --all --dry-run --yes' ;;
       discard) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --error --older-than --all --dry-run --yes' ;;
-      inbox-retry) words='-h --help --json --prefix --busy-timeout --log --source --session --state --all' ;;
-      inbox-discard) words='-h --help --json --prefix --busy-timeout --log --source --session --state --all --reason --yes' ;;
+      inbox-retry) words='-h --help --json --prefix --busy-timeout --log --source --session --mailbox --state --all' ;;
+      inbox-discard) words='-h --help --json --prefix --busy-timeout --log --source --session --mailbox --state --all --reason --yes' ;;
       mark-failed) words='-h --help --json --prefix --busy-timeout --log --reason' ;;
       pause) words='-h --help --json --prefix --busy-timeout --log --session' ;;
       resume) words='-h --help --json --prefix --busy-timeout --log --session' ;;

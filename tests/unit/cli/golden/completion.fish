@@ -105,6 +105,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l prefix -d 'The pref
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l source -d 'Frames of this sender, by its agent URI' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l session -d 'Frames of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l mailbox -d 'Frames in the mailbox of this agent' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l limit -d 'At most this many; 0: all (default 100)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l after -d 'Continue after this row' -x
@@ -201,6 +202,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l busy-timeout 
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l source -d 'Frames of this sender, by its agent URI' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l session -d 'Frames of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l mailbox -d 'Frames in the mailbox of this agent' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l all -d 'All deferred frames'
 complete -c ackbox -n __fish_use_subcommand -a inbox-discard -d 'Give deferred frames up, for good: their senders get a dead letter. Refused for a frame that is running'
@@ -212,6 +214,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l busy-timeou
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l source -d 'Frames of this sender, by its agent URI' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l session -d 'Frames of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l mailbox -d 'Frames in the mailbox of this agent' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l all -d 'All deferred frames'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l reason -d 'The reason that the sender gets, short and stable (default discarded)' -x

@@ -187,6 +187,7 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
+        '--mailbox[Frames in the mailbox of this agent]:URI:' \
         '--state[Only those in this state]:STATE:(waiting unattended behind running backoff)' \
         '--limit[At most this many; 0\: all (default 100)]:COUNT:' \
         '--after[Continue after this row]:ROW:' ;;
@@ -305,6 +306,7 @@ _ackbox() {
         '*:ID:' \
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
+        '--mailbox[Frames in the mailbox of this agent]:URI:' \
         '--state[Only those in this state]:STATE:(waiting unattended behind running backoff)' \
         '--all[All deferred frames]' ;;
     inbox-discard)
@@ -319,6 +321,7 @@ _ackbox() {
         '*:ID:' \
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
+        '--mailbox[Frames in the mailbox of this agent]:URI:' \
         '--state[Only those in this state]:STATE:(waiting unattended behind running backoff)' \
         '--all[All deferred frames]' \
         '--reason[The reason that the sender gets, short and stable (default discarded)]:TEXT:' \

@@ -16,8 +16,9 @@ CREATE TABLE ackbox_owners(  -- the processes that have the file open
   pid INTEGER NOT NULL,                          -- for people
   opened_at_ms INTEGER NOT NULL,                 -- for people
   deferred_handlers INTEGER NOT NULL DEFAULT 0,  -- how many it has for the inbox; for people
-  applications TEXT NOT NULL DEFAULT ''          -- that these give frames to, a line each: types, when it went away or
-                                                 -- 0, why, and what settles nothing, apart by tabs; for people
+  applications TEXT NOT NULL DEFAULT ''          -- that these give frames to, a line each: mailbox or nothing, types,
+                                                 -- when it went away or 0, why, and what settles nothing, apart by
+                                                 -- tabs; for people
 );
 CREATE TABLE ackbox_peers(  -- where frames go
   id INTEGER PRIMARY KEY,                          -- what sessions name it by
@@ -125,7 +126,7 @@ CREATE TABLE ackbox_inbound_sessions(  -- what was accepted of each session of o
   id INTEGER PRIMARY KEY,              -- what its mark is moved by; its names are compared once
   source TEXT NOT NULL,                -- the sender's agent URI
   origin TEXT NOT NULL,                -- the sender's store
-  session TEXT NOT NULL,               -- the sender's name for it
+  session TEXT NOT NULL,               -- the sender's name for it, behind the mailbox and char(31) if it is in one
   accepted_sequence INTEGER NOT NULL,  -- high-water mark: everything up to it is a duplicate, for ever
   epoch INTEGER NOT NULL,              -- highest seen
   gaps INTEGER NOT NULL,               -- numbers that were passed over: the sender's dead letters
@@ -158,7 +159,7 @@ CREATE INDEX ackbox_processed_messages_keep_until ON ackbox_processed_messages(k
 CREATE TABLE ackbox_inbox(  -- inbound frames that were accepted and wait for their handler
   id INTEGER PRIMARY KEY AUTOINCREMENT,      -- in the order of acceptance, never used twice
   origin TEXT NOT NULL,                      -- the sender's store; empty outside any session
-  session TEXT NOT NULL,                     -- the sender's name for it; empty outside any
+  session TEXT NOT NULL,                     -- the same; empty outside any
   sequence INTEGER NOT NULL,                 -- 0: outside any session
   frame_id TEXT NOT NULL,                    -- the frame's id, unique to its source
   source TEXT NOT NULL,                      -- the sender's agent URI, which the ACK event goes to
@@ -189,7 +190,7 @@ CREATE TABLE ackbox_inbox_results(  -- final outcomes of deferred frames, where 
   frame_id TEXT NOT NULL,          -- these five name the frame as in the inbox
   source TEXT NOT NULL,            -- the sender's agent URI
   origin TEXT NOT NULL,            -- the sender's store; empty outside any session
-  session TEXT NOT NULL,           -- the sender's name for it; empty outside any
+  session TEXT NOT NULL,           -- the same; empty outside any
   sequence INTEGER NOT NULL,       -- outside any session 0, or of a refused one the instant of its enqueue: one that is
                                    -- redriven has a later one
   outcome INTEGER NOT NULL,        -- 0 ack, 3 term; never renumber
@@ -260,10 +261,10 @@ CREATE VIEW ackbox_dead_letters AS SELECT coalesce(o.message_id,printf('%08x-%04
 CREATE VIEW ackbox_sessions_view AS SELECT p.name AS peer,s.name AS session,s.priority AS priority,max(0,(m.live+coalesce(t.live,0))) AS live,m.failed AS failed,max(m.last_sequence,coalesce(t.last_sequence,0)) AS last_sequence,m.previous_sequence AS accepted_sequence,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,nullif(m.due_at_ms,0)))/1000.0,'unixepoch') AS due_at,(SELECT pid FROM ackbox_owners WHERE id=(SELECT owner_id FROM ackbox_claims WHERE block=~(s.id>>6) AND bits>>(s.id&63)&1)) AS process_id,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,nullif(s.paused_at_ms,0)))/1000.0,'unixepoch') AS paused_at,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,nullif(s.blocked_at_ms,0)))/1000.0,'unixepoch') AS blocked_at,(SELECT coalesce(o.message_id,printf('%08x-%04x-7%03x-%04x-%02x%010d',o.created_at_ms+(o.id_rest>>34)>>16,o.created_at_ms+(o.id_rest>>34)&65535,o.id_rest>>22&4095,32768|(o.id_rest>>8&16383),o.id_rest&255,o.id)) FROM ackbox_outbox AS o WHERE o.id=s.blocked_by) AS blocked_by FROM ackbox_sessions AS s CROSS JOIN ackbox_session_states AS m ON m.session_id=s.id CROSS JOIN ackbox_peers AS p ON p.id=s.peer_id LEFT JOIN (SELECT o.session_id AS session_id, max(o.sequence) AS last_sequence, min(o.id) FILTER (WHERE o.state<3) AS first_id, count(*) FILTER (WHERE o.state<3) AS live FROM ackbox_outbox AS o CROSS JOIN ackbox_session_states AS w ON w.session_id=o.session_id WHERE o.id>(SELECT tails_key FROM ackbox_counters) AND o.sequence>w.last_sequence GROUP BY o.session_id) AS t ON t.session_id=s.id WHERE s.lane=0;
 CREATE VIEW ackbox_peers_view AS SELECT name AS peer,url,nullif(agent,'') AS agent,CASE WHEN removed_at_ms<>0 THEN 'removed' WHEN paused_at_ms<>0 THEN 'paused' WHEN down=0 THEN 'up' WHEN hold=1 THEN 'held' WHEN hold=2 THEN 'disabled' ELSE 'down' END AS state,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,nullif(iif(paused_at_ms<>0,paused_at_ms,changed_at_ms),0)))/1000.0,'unixepoch') AS since,failures,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,nullif(iif(down=0,0,next_probe_at_ms),0)))/1000.0,'unixepoch') AS next_probe_at,nullif(last_error,'') AS last_error,nullif(store,'') AS store,resets,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,nullif(reset_at_ms,0)))/1000.0,'unixepoch') AS last_reset_at,resent,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,nullif(removed_at_ms,0)))/1000.0,'unixepoch') AS removed_at FROM ackbox_peers;
 CREATE VIEW ackbox_processed_messages_view AS SELECT id AS message_id,source,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,processed_at_ms))/1000.0,'unixepoch') AS processed_at,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,keep_until_ms))/1000.0,'unixepoch') AS keep_until FROM ackbox_processed_messages;
-CREATE VIEW ackbox_inbox_messages AS WITH RECURSIVE lines(owner,place,line,rest) AS (SELECT id,0,'',applications FROM ackbox_owners WHERE applications<>'' UNION ALL SELECT owner,place+1,substr(rest,1,instr(rest,char(10))-1),substr(rest,instr(rest,char(10))+1) FROM lines WHERE instr(rest,char(10))>0),applications(owner,place,pattern,away) AS (SELECT owner,place,substr(line,1,instr(line,char(9))-1),CAST(substr(line,instr(line,char(9))+1) AS INTEGER) FROM lines WHERE place>0) SELECT frame_id AS message_id,id AS row_id,source,nullif(origin,'') AS origin,nullif(session,'') AS session,nullif(sequence,0) AS sequence,type,CASE WHEN owner_id=0 AND due_at_ms>1000*CAST(strftime('%s','now') AS INTEGER) THEN 'BACKOFF' WHEN owner_id=0 AND sequence>0 AND EXISTS(SELECT 1 FROM ackbox_inbox AS b WHERE b.source=i.source AND b.origin=i.origin AND b.session=i.session AND b.sequence>0 AND b.sequence<i.sequence) THEN 'BEHIND' WHEN (SELECT away FROM applications WHERE i.type=pattern OR (substr(pattern,-1)='*' AND substr(i.type,1,length(pattern)-1)=substr(pattern,1,length(pattern)-1)) ORDER BY owner,place LIMIT 1)<>0 THEN 'UNATTENDED' WHEN owner_id<>0 THEN 'RUNNING' ELSE 'WAITING' END AS state,deferred AS was_deferred,(SELECT pid FROM ackbox_owners WHERE id=owner_id) AS process_id,retry_count,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,nullif(due_at_ms,0)))/1000.0,'unixepoch') AS due_at,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,accepted_at_ms))/1000.0,'unixepoch') AS accepted_at,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,time_ms))/1000.0,'unixepoch') AS enqueued_at,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,expires_at_ms))/1000.0,'unixepoch') AS expires_at,audience,correlation_id,traceparent,last_error,CAST(data AS TEXT) AS data,data_content_type FROM ackbox_inbox AS i;
+CREATE VIEW ackbox_inbox_messages AS WITH RECURSIVE lines(owner,place,line,rest) AS (SELECT id,0,'',applications FROM ackbox_owners WHERE applications<>'' UNION ALL SELECT owner,place+1,substr(rest,1,instr(rest,char(10))-1),substr(rest,instr(rest,char(10))+1) FROM lines WHERE instr(rest,char(10))>0),parts(owner,place,mailbox,line) AS (SELECT owner,place,substr(line,1,instr(line,char(9))-1),substr(line,instr(line,char(9))+1) FROM lines WHERE place>0),applications(owner,place,mailbox,pattern,away) AS (SELECT owner,place,mailbox,substr(line,1,instr(line,char(9))-1),CAST(substr(line,instr(line,char(9))+1) AS INTEGER) FROM parts) SELECT frame_id AS message_id,id AS row_id,source,nullif(origin,'') AS origin,nullif(substr(i.session,1,instr(i.session,char(31))-1),'') AS mailbox,nullif(substr(session,instr(session,char(31))+1),'') AS session,nullif(sequence,0) AS sequence,type,CASE WHEN owner_id=0 AND due_at_ms>1000*CAST(strftime('%s','now') AS INTEGER) THEN 'BACKOFF' WHEN owner_id=0 AND sequence>0 AND EXISTS(SELECT 1 FROM ackbox_inbox AS b WHERE b.source=i.source AND b.origin=i.origin AND b.session=i.session AND b.sequence>0 AND b.sequence<i.sequence) THEN 'BEHIND' WHEN (SELECT away FROM applications WHERE (mailbox=substr(i.session,1,instr(i.session,char(31))-1) OR (mailbox='*' AND substr(i.session,1,instr(i.session,char(31))-1)<>'')) AND (i.type=pattern OR (substr(pattern,-1)='*' AND substr(i.type,1,length(pattern)-1)=substr(pattern,1,length(pattern)-1))) ORDER BY mailbox='*',owner,place LIMIT 1)<>0 THEN 'UNATTENDED' WHEN owner_id<>0 THEN 'RUNNING' ELSE 'WAITING' END AS state,deferred AS was_deferred,(SELECT pid FROM ackbox_owners WHERE id=owner_id) AS process_id,retry_count,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,nullif(due_at_ms,0)))/1000.0,'unixepoch') AS due_at,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,accepted_at_ms))/1000.0,'unixepoch') AS accepted_at,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,time_ms))/1000.0,'unixepoch') AS enqueued_at,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,expires_at_ms))/1000.0,'unixepoch') AS expires_at,audience,correlation_id,traceparent,last_error,CAST(data AS TEXT) AS data,data_content_type FROM ackbox_inbox AS i;
 INSERT INTO ackbox_schema VALUES(1,'0.1.0');
 INSERT INTO ackbox_meta VALUES(1,'b3f2af6d-0fc7-40c5-853b-559647364cea',1,6,0,0);
-INSERT INTO ackbox_owners VALUES(1,4711,1700000000000,1,'unwanted	0	
+INSERT INTO ackbox_owners VALUES(1,4711,1700000000000,1,'	unwanted	0	
 ');
 DELETE FROM sqlite_sequence;
 INSERT INTO sqlite_sequence VALUES('ackbox_owners',1);
@@ -273,8 +274,8 @@ INSERT INTO ackbox_peers VALUES(2,'away','','urn:agent:away',8,1,1,1715728400000
 INSERT INTO ackbox_peers VALUES(3,'refusing','','urn:agent:refusing',8,1,1,1715728400000,1715728430567,'HTTP 401',1,1715728400000,0,0,'',0,0,0,0,0,0,'','',0);
 INSERT INTO ackbox_peers VALUES(4,'gone','','urn:agent:gone',8,1,1,1715728400000,0,'HTTP 410',2,1715728400000,0,0,'',0,0,0,0,0,0,'','',0);
 INSERT INTO ackbox_peers VALUES(5,'paused','','urn:agent:paused',8,0,0,0,0,'',0,0,1715728400000,0,'',0,0,0,0,0,0,'','',0);
-INSERT INTO ackbox_peers VALUES(6,'added','','urn:agent:added',8,0,0,0,0,'',0,0,0,0,'',0,0,0,0,0,0,'','{}',0);
-INSERT INTO ackbox_peers VALUES(7,'removed','','urn:agent:removed',8,0,0,0,0,'',0,0,0,0,'',0,0,0,0,0,0,'','',1715728400000);
+INSERT INTO ackbox_peers VALUES(6,'added','','urn:agent:added',8,0,0,0,1715728400000,'',0,0,0,1,'',0,0,0,0,0,0,'','{}',0);
+INSERT INTO ackbox_peers VALUES(7,'removed','','urn:agent:removed',8,0,0,0,1715728400000,'',0,0,0,1,'',0,0,0,0,0,0,'','',1715728400000);
 INSERT INTO ackbox_sessions VALUES(1,1,'ackbox.ack.v1',4,0,0,0,0,0);
 INSERT INTO ackbox_sessions VALUES(2,1,'orders',4,0,0,0,0,0);
 INSERT INTO ackbox_sessions VALUES(3,2,'away',4,0,0,0,0,0);
