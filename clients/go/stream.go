@@ -31,6 +31,9 @@ type ReceiveOptions struct {
 	Sessions string
 	// Window is how many frames are held at a time, at most 1,024. 0: 64.
 	Window int
+	// Mailbox is the agent whose mailbox at the daemon is taken from. A token with the role mailbox needs no name. Empty:
+	// frames for the daemon's own agent.
+	Mailbox string
 }
 
 // Stream gives out inbound frames. Safe for concurrent use: several goroutines may share it.
@@ -65,6 +68,9 @@ func (c *Client) Receive(ctx context.Context, options ReceiveOptions) *Stream {
 	}
 	if options.Sessions != "" {
 		query.Set("sessions", options.Sessions)
+	}
+	if options.Mailbox != "" {
+		query.Set("mailbox", options.Mailbox)
 	}
 	stream := &Stream{
 		client: c, target: "/v1/inbox/stream?" + query.Encode(), parent: ctx,

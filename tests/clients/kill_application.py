@@ -1,6 +1,6 @@
 """The Python application of kill_test.py: each frame's effect is a row, which no constraint keeps from being there twice.
 
-    kill_application.py URL DATABASE TYPES [careless]
+    kill_application.py URL DATABASE TYPES [careless] [mailbox=AGENT]
 """
 
 import sqlite3
@@ -14,7 +14,9 @@ def effect(db, event):
     return {"n": event.data["n"]}
 
 
-def main(url, file, types, careless=""):
+def main(url, file, types, *rest):
+    careless = "careless" in rest
+    mailbox = next((one.partition("=")[2] for one in rest if one.startswith("mailbox=")), None)
     db = sqlite3.connect(file, timeout=30)
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("PRAGMA synchronous=FULL")
@@ -22,7 +24,7 @@ def main(url, file, types, careless=""):
     db.commit()
     ackbox.create_marks(db)
     before = None
-    for frame in ackbox.Client(url).receive(types=types, window=16):
+    for frame in ackbox.Client(url).receive(types=types, window=16, mailbox=mailbox):
         if frame.data["n"] % 40 == 7 and frame.run == 1:
             frame.retry("not at the first time", after=0.01)
             continue

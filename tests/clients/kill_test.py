@@ -2,7 +2,7 @@
 SIGKILL ends or SIGSTOP holds at any instant: each message that was enqueued takes effect once, in its session's order.
 
 Method: two real `ackbox serve` send to each other. A Python application takes alice's messages at bob from a stream, as
-does one in Go where Go is installed, a TypeScript one bob's at alice, and to a C++ one bob posts others of alice's; each
+does one in Go where Go is installed, and another one in Python takes those for an agent that has a mailbox at bob, a TypeScript one bob's at alice, and to a C++ one bob posts others of alice's; each
 writes a row and the mark in one transaction. Threads enqueue through the Python client on both sides, while a seeded loop
 kills one of the six processes after the other and starts it again, or stops it: for less than half a second, for longer than a request may take, or,
 one in twenty, for longer than the Python client waits for a sign of life. Two stand still at a time, others are killed
@@ -38,7 +38,9 @@ import stage
 # What a request between the daemons may take, and a post to an application.
 REQUEST_SECONDS = 1
 SHORT, MIDDLE, LONG = (0.02, 0.5), (REQUEST_SECONDS + 0.2, REQUEST_SECONDS + 2), (31, 35)
-NAMES = ["python", "typescript", "cpp", "go"]
+NAMES = ["python", "typescript", "cpp", "go", "sleeper"]
+# The agent behind bob that only dials out: what alice sends it waits in its mailbox at bob.
+SLEEPER = "urn:agent:sleeper"
 # So many stand still at a time.
 STOPPED_MOST = 2
 # So many messages may wait for an application: what is measured is the way back from a kill, not the way through a heap.
@@ -215,6 +217,8 @@ def start_applications(options, folder, pair, port, stack):
     applications = [
         Application("python", folder, [sys.executable, script, pair.bob.url, None, "for.python"] + careless,
                     environment),
+        Application("sleeper", folder, [sys.executable, script, pair.bob.url, None, "*"] + careless + ["mailbox=" + SLEEPER],
+                    environment),
         Application("typescript", folder,
                     ["node", os.path.join(folder, "kill_application.mjs"), pair.alice.url, None] + careless),
         Application("cpp", folder, [options.application, str(port), None] + careless),
@@ -266,14 +270,15 @@ def run(options, folder, stack):
     import ackbox
 
     port = stage.free_port()
-    inbox = {"pull": ["for.python", "for.go"], "deliver": [{
+    inbox = {"pull": ["for.python", "for.go"], "mailboxes": [SLEEPER], "deliver": [{
         "types": "for.cpp", "url": "http://127.0.0.1:%d/" % port, "timeout": "%ds" % REQUEST_SECONDS}]}
-    pair = stack.enter_context(stage.Pair(options.program, folder, inbox={"bob": inbox},
-                                          outbox={"request_timeout": "%ds" % REQUEST_SECONDS}))
+    pair = stack.enter_context(stage.Pair(options.program, folder, inbox={"bob": inbox}, mailbox=SLEEPER,
+                                          outbox={"request_timeout": "%ds" % REQUEST_SECONDS, "ack_timeout": "1s"}))
     applications = start_applications(options, folder, pair, port, stack)
     clients = [ackbox.Client(daemon.url, retry_for=stage.PATIENCE_SECONDS) for daemon in pair.daemons]
     feeders = [Feeder(clients[1], "alice", application) if application.name == "typescript" else
-               Feeder(clients[0], "bob", application) for application in applications]
+               Feeder(clients[0], "sleeper" if application.name == "sleeper" else "bob", application)
+               for application in applications]
     for feeder in feeders:
         feeder.start()
     victims = {victim.name: victim for victim in (applications if options.careless else applications + pair.daemons)}

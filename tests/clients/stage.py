@@ -83,9 +83,11 @@ class Daemon:
 
 class Pair:
     """alice and bob, keys shared. `inbox` of each: what is merged into its section. `partner`: (name, port of its inbox) of
-    an agent that each of the two has as its peer, instead of the other one. `outbox`: this section of both."""
+    an agent that each of the two has as its peer, instead of the other one. `outbox`: this section of both. `mailbox`: an
+    agent that alice has as its peer, too, by the address of bob's inbox."""
 
-    def __init__(self, program, folder, alice_unix=False, inbox=None, partner=None, outbox=None):
+    def __init__(self, program, folder, alice_unix=False, inbox=None, partner=None, outbox=None,
+                 mailbox=None):
         ports = [free_port(), free_port()]
         self.inboxes = ["http://127.0.0.1:%d/inbox" % port for port in ports]
         self.key = os.path.join(folder, "key")
@@ -106,6 +108,8 @@ class Pair:
                           "peers": [{"agents": ["urn:agent:" + other], "secrets_file": self.key}],
                           **(inbox or {}).get(name, {"pull": ["*"]})},
             }
+            if mailbox and name == "alice":
+                config["peers"].append({**config["peers"][0], "name": mailbox.rpartition(":")[2], "agent": mailbox})
             self.daemons.append(Daemon(program, folder, name, config))
         self.alice, self.bob = self.daemons
 

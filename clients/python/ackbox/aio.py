@@ -128,16 +128,26 @@ class Client:
         return await self._threads.call(self._client.ack_many, [frame._held for frame in frames], given)
 
     def receive(
-        self, types: Optional[str] = None, sessions: Optional[str] = None, window: int = 64
+        self,
+        types: Optional[str] = None,
+        sessions: Optional[str] = None,
+        window: int = 64,
+        mailbox: Optional[str] = None,
     ) -> AsyncGenerator[Frame, None]:
-        return self._frames(self._client._receiver(types, sessions, window))
+        return self._frames(self._client._receiver(types, sessions, window, mailbox))
 
     async def run(
-        self, handlers: Handlers, *, types: Optional[str] = None, sessions: Optional[str] = None, window: int = 64
+        self,
+        handlers: Handlers,
+        *,
+        types: Optional[str] = None,
+        sessions: Optional[str] = None,
+        window: int = 64,
+        mailbox: Optional[str] = None,
     ) -> None:
         """Handlers are coroutine functions, or plain ones that need not wait. They are called one after the other."""
         router = Router(handlers, may_wait=True)
-        frames = self.receive(types, sessions, window)
+        frames = self.receive(types, sessions, window, mailbox)
         try:
             async for frame in frames:
                 await _work_on(frame, router)

@@ -153,19 +153,23 @@ class Client:
         types: Optional[str] = None,
         sessions: Optional[str] = None,
         window: int = 64,
+        mailbox: Optional[str] = None,
     ) -> Generator[Frame, None, None]:
         """Inbound frames, for ever: of the `types` and `sessions` that are named exactly or by a beginning with `*`.
 
+        With `mailbox`, frames from the mailbox of that agent at the daemon; a token with the role `mailbox` needs no name.
         At most `window` frames are held at a time; settle each. Those of a session come one after the other. While the
         daemon is away, it is asked again. A loop that is left ends the stream, and what it has not settled is given
         out again. Raises `ProblemError` if the daemon refuses, as for a token without the role `receive`.
         """
-        return self._receiver(types, sessions, window).frames()
+        return self._receiver(types, sessions, window, mailbox).frames()
 
-    def _receiver(self, types: Optional[str], sessions: Optional[str], window: int) -> Receiver:
+    def _receiver(
+        self, types: Optional[str], sessions: Optional[str], window: int, mailbox: Optional[str]
+    ) -> Receiver:
         check_type("window", window, int)
         query: Dict[str, Union[str, int]] = {"window": window}
-        for name, pattern in (("types", types), ("sessions", sessions)):
+        for name, pattern in (("types", types), ("sessions", sessions), ("mailbox", mailbox)):
             if pattern is not None:
                 check_type(name, pattern, str)
                 query[name] = pattern
@@ -182,6 +186,7 @@ class Client:
         types: Optional[str] = None,
         sessions: Optional[str] = None,
         window: int = 64,
+        mailbox: Optional[str] = None,
     ) -> None:
         """Calls a handler for each inbound frame, one after the other, until `close` of another thread.
 
@@ -191,7 +196,7 @@ class Client:
         for each type. Raises what `receive` does, and what a handler raised where its frame cannot be settled.
         """
         router = Router(handlers, may_wait=False)
-        frames = self.receive(types, sessions, window)
+        frames = self.receive(types, sessions, window, mailbox)
         try:
             for frame in frames:
                 work_on(frame, router)

@@ -58,6 +58,8 @@ export interface ReceiveOptions {
     sessions?: string;
     /** Frames that are held at a time. Default: 64. */
     window?: number;
+    /** The agent whose mailbox at the daemon is taken from; a token with the role `mailbox` needs no name. */
+    mailbox?: string;
     /** Ends the iteration. */
     signal?: AbortSignal;
 }

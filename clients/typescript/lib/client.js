@@ -22,7 +22,7 @@ const fields = {
 const enqueueKinds = Object.fromEntries(Object.entries(fields).map(([name, { kind }]) => [name, kind]));
 const messageKinds = { peer: 'string', type: 'string', data: 'json', ...enqueueKinds };
 const clientKinds = { token: 'string', retryFor: 'number', timeout: 'number' };
-const receiveKinds = { types: 'string', sessions: 'string', window: 'integer', signal: 'signal' };
+const receiveKinds = { types: 'string', sessions: 'string', window: 'integer', mailbox: 'string', signal: 'signal' };
 /** Milliseconds since 1970, of a date. Throws `TypeError` for one that is invalid. */
 function sentValue(name, value) {
     if (!(value instanceof Date)) {
@@ -136,6 +136,9 @@ export class Client {
         }
         if (options.sessions !== undefined) {
             query.set('sessions', options.sessions);
+        }
+        if (options.mailbox !== undefined) {
+            query.set('mailbox', options.mailbox);
         }
         const stop = new AbortController();
         const end = () => stop.abort();

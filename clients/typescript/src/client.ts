@@ -74,6 +74,8 @@ export interface ReceiveOptions {
   sessions?: string;
   /** Frames that are held at a time. Default: 64. */
   window?: number;
+  /** The agent whose mailbox at the daemon is taken from; a token with the role `mailbox` needs no name. */
+  mailbox?: string;
   /** Ends the iteration. */
   signal?: AbortSignal;
 }
@@ -92,7 +94,7 @@ const fields: Record<keyof EnqueueOptions, { kind: Kind; wireName: string }> = {
 const enqueueKinds = Object.fromEntries(Object.entries(fields).map(([name, { kind }]) => [name, kind]));
 const messageKinds = { peer: 'string', type: 'string', data: 'json', ...enqueueKinds } as const;
 const clientKinds = { token: 'string', retryFor: 'number', timeout: 'number' } as const;
-const receiveKinds = { types: 'string', sessions: 'string', window: 'integer', signal: 'signal' } as const;
+const receiveKinds = { types: 'string', sessions: 'string', window: 'integer', mailbox: 'string', signal: 'signal' } as const;
 
 /** Milliseconds since 1970, of a date. Throws `TypeError` for one that is invalid. */
 function sentValue(name: string, value: string | number | Date): string | number {
@@ -218,6 +220,9 @@ export class Client {
     }
     if (options.sessions !== undefined) {
       query.set('sessions', options.sessions);
+    }
+    if (options.mailbox !== undefined) {
+      query.set('mailbox', options.mailbox);
     }
     const stop = new AbortController();
     const end = (): void => stop.abort();
