@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
-# Goal: who includes a public header pays for std and, at most, for Asio's small type-erased executor and handler;
-# never for Asio's I/O, Beast, SQLite, SQLiteCpp, simdjson, nlohmann's full header or OpenSSL.
-# Method: ask the compiler which files each public header pulls in, and how many lines outbox_manager.hpp becomes.
+# Goal: each public header compiles alone, and included twice; and who includes it pays for std and, at most, for Asio's
+# small type-erased executor and handler; never for Asio's I/O, Beast, SQLite, SQLiteCpp, simdjson, nlohmann's full
+# header or OpenSSL.
+# Method: the compiler reads each header alone, generates no code, and tells which files it read; how many lines
+# outbox_manager.hpp becomes.
 #
-#   header_weight.sh COMPILER INCLUDE_DIR [-IDIR...]
+#   header_weight.sh COMPILER INCLUDE_DIR [FLAG...]
 set -uo pipefail
 
 compiler=$1
 include=$2
-flags=(-w -std=c++20 "-I$include" "${@:3}")
+flags=(-std=c++20 "-I$include" "${@:3}")
 readonly lines_max=110000
 readonly never='/boost/beast|/boost/asio\.hpp|/boost/asio/(io_context|basic_|ip/|ssl/|steady_timer)|/SQLiteCpp/|/sqlite3\.h|/simdjson|/nlohmann/json\.hpp|/openssl/'
+read_files=$(mktemp)
+trap 'rm -f "$read_files"' EXIT
 status=0
 
 # complain HEADER TEXT FILES
@@ -21,11 +25,12 @@ complain() {
 
 for header in "$include"/ackbox/*.hpp; do
   name=ackbox/$(basename "$header")
-  if ! files=$("$compiler" "${flags[@]}" -M -x c++ "$header" | tr -s ' \\' '\n\n'); then
-    complain "$name" "cannot be preprocessed" "see the compiler's message above"
+  if ! message=$(printf '#include "%s"\n' "$name" "$name" |
+    "$compiler" "${flags[@]}" -fsyntax-only -MD -MF "$read_files" -x c++ - 2>&1); then
+    complain "$name" "does not compile by itself" "$message"
     continue
   fi
-  heavy=$(grep -E "$never" <<<"$files")
+  heavy=$(tr -s ' \\' '\n\n' <"$read_files" | grep -E "$never")
   [[ -z $heavy ]] || complain "$name" "pulls in headers that must stop in src/" "$heavy"
 done
 
