@@ -48,16 +48,12 @@ void killAndCompare(std::uint64_t seed, std::uint64_t kills = 70, std::chrono::m
 
 }  // namespace
 
-TEST_CASE("P2 P3 P4 P5 P6: 70 kills lose, repeat and reorder nothing (seed 1)") {
+TEST_CASE("P2 P3 P4 P5 P6: 70 kills lose, repeat and reorder nothing (seed 1; in the long form two more)") {
   killAndCompare(1);
-}
-
-TEST_CASE("P2 P3 P4 P5 P6: 70 kills lose, repeat and reorder nothing (seed 20240229)") {
-  killAndCompare(20240229);
-}
-
-TEST_CASE("P2 P3 P4 P5 P6: 70 kills lose, repeat and reorder nothing (seed 987654321)") {
-  killAndCompare(987654321);
+  if (ackbox::testing::isLongForm()) {
+    killAndCompare(20240229);
+    killAndCompare(987654321);
+  }
 }
 
 // The library's default: no executor, and commits on the thread that has the work. Fewer frames fit in one life.
@@ -81,7 +77,8 @@ TEST_CASE("P5: the oracle finds the frames that are lost when the mark is commit
   constexpr std::uint64_t kSeed = 4;
   MESSAGE("seed " << kSeed);
   std::uint64_t lost = 0;
-  for (std::uint64_t kills = 5; kills <= 80 && lost == 0; kills *= 2) {
+  // Fewer kills seldom meet the instant between the mark and the effect.
+  for (std::uint64_t kills = 40; kills <= 160 && lost == 0; kills *= 2) {
     crash::CrashWorld world(kSeed, {"--defect", "mark-before-effect"});
     world.killAbout(kills);
     const crash::Outcome outcome = world.settle();

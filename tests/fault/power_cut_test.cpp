@@ -42,7 +42,7 @@ void cutSeeds(bool started) {
   const store::Writer::Totals before = store::Writer::totals();
   MESSAGE("first seed " << first << "; again with ACKBOX_TEST_SEED=" << first);
   std::uint64_t opened = 0;
-  for (std::uint64_t seed = first; seed < first + scaled(3); ++seed) {
+  for (std::uint64_t seed = first; seed < first + (isLongForm() ? scaled(3) : 2); ++seed) {
     RunOptions options;
     options.seed = seed;
     options.started = started;
@@ -59,6 +59,8 @@ void cutSeeds(bool started) {
 }
 
 void failSyncs() {
+  // Of every two runs, one forgets all pages and the other some of them.
+  constexpr std::uint64_t kFewRuns = 2;
   constexpr std::uint64_t kRuns = 3;
   constexpr std::uint64_t kImagesPerFailure = 3;
   std::uint64_t opened = 0;
@@ -76,11 +78,10 @@ void failSyncs() {
       const TempDir folder;
       syncs = recordRun(folder, options).syncs[side];
     }
-    const std::uint64_t runs = std::min(syncs, scaled(kRuns));
+    const std::uint64_t runs = std::min(syncs, isLongForm() ? scaled(kRuns) : kFewRuns);
     for (std::uint64_t run = 0; run < runs; ++run) {
       const TempDir folder;
       options.failingSyncs[side] = 1 + run * syncs / runs;
-      // Of every two runs, one forgets all pages and the other some of them.
       options.forgetSeed = run % 2 == 0 ? 0 : run;
       const RecordedRun recorded = recordRun(folder, options);
       failures += recorded.failures;

@@ -13,6 +13,11 @@ inline std::uint64_t scaled(std::uint64_t count) {
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(count) * factor));
 }
 
+/// Whether it is the long form of the tests, or a campaign, that runs.
+inline bool isLongForm() {
+  return scaled(2) > 2;
+}
+
 /// ACKBOX_TEST_SEED, or `otherwise`.
 inline std::uint64_t chosenSeed(std::uint64_t otherwise) {
   const char* const seed = std::getenv("ACKBOX_TEST_SEED");
