@@ -15,6 +15,7 @@
 #include "ackbox/health.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/options.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/run_report.hpp"
 #include "ackbox/sender.hpp"
@@ -91,6 +92,21 @@ public:
   /// `queueFull` only if `maxWaiting` enqueues wait, or the frame alone is larger than `maxPendingBytes`. `stop` and
   /// destruction end waiting enqueues with `Errc::stopped`: their frames were not stored.
   void enqueueThen(Frame frame, WhenFull whenFull, std::function<void(std::error_code, EnqueueReceipt)> handler);
+
+  /// Stores `frame` once for each peer with a subscription that fits it (`OutboxOperator::subscribe`), all in one
+  /// commit, and returns once they are durable. `frame.peer` is ignored, and `frame.id` must be empty. Each message is
+  /// a message as any other, with its subscriber's order, state and dead letter. The subscriptions count as they are at
+  /// the commit, whichever process has made them: a peer that subscribes later starts with the next frame. A subscriber
+  /// that is no peer of this process gets its message from a process that has it.
+  ///
+  /// `frame.idempotencyKey` makes the whole publish happen once: a second one names the same messages again, also if
+  /// subscriptions have changed since. A key that was used for nobody stays used.
+  /// Returns the receipt, which has no message if no subscription fits; refusals are values, see `PublishStatus`.
+  /// Throws as `enqueue`; then no message was stored.
+  PublishReceipt publish(Frame frame);
+
+  /// As `publish`, without waiting: see `enqueueThen`.
+  void publishThen(Frame frame, std::function<void(std::error_code, PublishReceipt)> handler);
 
   /// `asyncEnqueue(frame, token)`: completes with `(boost::system::error_code, EnqueueReceipt)` once the frame is
   /// durable. Include `ackbox/async.hpp` to use it. It cannot be cancelled: a cancellation slot is ignored, and the

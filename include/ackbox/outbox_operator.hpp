@@ -16,6 +16,7 @@
 #include "ackbox/message_page.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/peer_status.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/stats.hpp"
 
 namespace ackbox {
@@ -120,11 +121,23 @@ public:
   /// Removes a peer that was added to the file: enqueues to it answer `unknownPeer`, and nothing is sent to it any
   /// more; requests under way finish. Its dead letters stay. Unsettled messages would wait for ever: with `refuse`, the
   /// call changes nothing if there are any. With `fail`, they become dead letters with the reason `peer-removed`, in
-  /// slices; those in flight are left, because their outcome is on the way: call it again until none is left.
+  /// slices; those in flight are left, because their outcome is on the way: call it again until none is left. Its
+  /// subscriptions are removed with it.
   ///
   /// Also throws `unknownPeer` if no peer of that name was ever added. After another throw, the peer may be removed,
   /// and the slices before it are done.
   PeerRemoval removePeer(std::string_view name, WaitingMessages waiting = WaitingMessages::refuse);
+
+  /// Subscribes a peer to what is published (`OutboxManager::publish`), by any process that has the file open, or
+  /// changes the subscription of that name. The peer gets what is published from then on; `resend` sends it earlier
+  /// messages that it had. A peer with several subscriptions that fit a frame gets it once.
+  ///
+  /// Returns true if the name is new. Also throws `unknownPeer`, and `invalidOption`: a text has another form than
+  /// `PeerSubscription` says, or the file has 1,000 subscriptions already.
+  bool subscribe(const PeerSubscription& subscription);
+
+  /// Ends the subscription of that name; messages that are stored stay. Returns false if no subscription has it.
+  bool unsubscribe(std::string_view name);
 
   /// Lets a session that a dead letter stopped (`GapPolicy::block`) go on past it; the dead letter stays. Redriving or
   /// discarding the dead letter unblocks the session, too. (A redriven message goes to the tail, behind the messages

@@ -20,6 +20,7 @@
 #include "ackbox/message_page.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/peer_status.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/stats.hpp"
 
 namespace ackbox {
@@ -75,6 +76,9 @@ public:
   /// Every peer in the file, ordered by name, with its state. `isConfigured` and the gauges of a run are set only by a
   /// reader made from a manager; otherwise they stay false and 0.
   [[nodiscard]] std::vector<PeerStatus> peers() const;
+
+  /// Every subscription in the file, ordered by name.
+  [[nodiscard]] std::vector<PeerSubscription> subscriptions() const;
 
   /// Up to `limit` blocked sessions, in the order of their dead letters, with the number of waiting messages; O(limit).
   [[nodiscard]] std::vector<BlockedSession> blockedSessions(std::size_t limit = 100) const;

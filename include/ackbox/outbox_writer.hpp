@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "ackbox/frame.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 
 namespace SQLite {
@@ -45,6 +46,10 @@ public:
   /// Returns the receipt; a refusal leaves the transaction as it was. Throws `Error`: `noTransaction`, and those of
   /// `OutboxManager::enqueue`; after a throw nothing of this frame is in the transaction.
   EnqueueReceipt enqueue(const Frame& frame);
+
+  /// The same for each subscriber of the frame, see `OutboxManager::publish`. A peer that subscribes after it gets what
+  /// is published after the transaction.
+  PublishReceipt publish(const Frame& frame);
 
 private:
   class Impl;

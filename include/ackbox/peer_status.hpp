@@ -42,6 +42,8 @@ struct PeerRemoval {
   std::uint64_t failed = 0;
   /// Unsettled messages that are left.
   std::uint64_t left = 0;
+  /// Its subscriptions, which are removed with it.
+  std::uint64_t subscriptions = 0;
 };
 
 /// A peer as recorded in the file, and the gauges of this process's run.

@@ -11,6 +11,7 @@
 #include "ackbox/log.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/peer_status.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/sender.hpp"
 
@@ -89,6 +90,24 @@ std::string_view toString(InboxState state) noexcept {
       return "ENDED";
   }
   return "UNKNOWN";
+}
+
+std::string_view toString(PublishStatus status) noexcept {
+  switch (status) {
+    case PublishStatus::stored:
+      return "stored";
+    case PublishStatus::duplicate:
+      return "duplicate";
+    case PublishStatus::noSubscriber:
+      return "noSubscriber";
+    case PublishStatus::queueFull:
+      return "queueFull";
+    case PublishStatus::frameTooLarge:
+      return "frameTooLarge";
+    case PublishStatus::invalidFrame:
+      return "invalidFrame";
+  }
+  return "unknown";
 }
 
 std::string_view toString(EnqueueStatus status) noexcept {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ackbox/error.hpp"
+#include "ackbox/publication.hpp"
 #include "base/option.hpp"
 
 namespace ackbox {
@@ -80,6 +81,9 @@ void checkPeers(const std::vector<PeerOptions>& peers) {
     const std::string field = "peers[" + std::to_string(index) + "]";
     if (peer.name.empty() || peer.name.size() > kNameBytesMax) {
       refuse(field + ".name", "has " + std::to_string(peer.name.size()) + " bytes", "1 to 256 bytes");
+    }
+    if (peer.name == kAllSubscribers) {
+      refuse(field + ".name", "is *, which stands for all subscribers", "another name");
     }
     if (!names.insert(peer.name).second) {
       refuse(field + ".name", "'" + peer.name + "' is used twice", "each name once");

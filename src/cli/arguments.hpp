@@ -56,6 +56,9 @@ struct Arguments {
   std::string definition;
   bool failMessages = false;
 
+  // subscribe, unsubscribe
+  std::string subscription;
+
   // forget
   std::string source;
   std::string origin;

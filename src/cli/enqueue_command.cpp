@@ -9,6 +9,7 @@
 #include "cli/progress_line.hpp"
 #include "json/checked.hpp"
 #include "records/frame_line.hpp"
+#include "records/subscription.hpp"
 #include "records/text.hpp"
 
 namespace ackbox::cli {
@@ -57,6 +58,11 @@ public:
     } else {
       records::FrameLine parsed = records::parseFrameLine(json::withoutMark(line), defaults_);
       taken.problem = std::move(parsed.problem);
+      if (taken.problem.empty() && parsed.frame.peer == kAllSubscribers) {
+        store();
+        reportPublished(line_, manager_.publish(std::move(parsed.frame)));
+        return;
+      }
       if (taken.problem.empty()) {
         bytes_ += parsed.frame.data.size();
         frames_.push_back(std::move(parsed.frame));
@@ -90,7 +96,8 @@ public:
     progress_.clear();
     if (!console_.json()) {
       console_.say(std::to_string(stored_) + " stored, " + records::countText(duplicates_, "duplicate") + ", " +
-                   std::to_string(refused_) + " refused");
+                   std::to_string(refused_) + " refused" +
+                   (unheard_ == 0 ? "" : ", " + std::to_string(unheard_) + " without a subscriber"));
     }
     return refused_ == 0 ? kDone : kPartly;
   }
@@ -116,6 +123,25 @@ private:
                         .add("status", toString(receipt.status))
                         .add("message_id", receipt.messageId)
                         .add("sequence", receipt.sequence));
+    }
+  }
+
+  void reportPublished(std::uint64_t line, const PublishReceipt& receipt) {
+    if (!receipt.accepted() && receipt.status != PublishStatus::noSubscriber) {
+      refuse(line, std::string(toString(receipt.status)), receipt.detail);
+      return;
+    }
+    (receipt.isNew() ? stored_ : duplicates_) += receipt.messages.size();
+    unheard_ += receipt.status == PublishStatus::noSubscriber ? 1U : 0U;
+    if (console_.json()) {
+      console_.line(json::Line()
+                        .add("line", line)
+                        .add("status", toString(receipt.status))
+                        .raw("messages", records::listOf(receipt.messages)));
+    } else if (receipt.messages.empty()) {
+      progress_.clear();
+      console_.remark("line " + std::to_string(line) + ": " + std::string(toString(receipt.status)) + ": " +
+                      receipt.detail);
     }
   }
 
@@ -148,6 +174,8 @@ private:
   std::uint64_t stored_ = 0;
   std::uint64_t duplicates_ = 0;
   std::uint64_t refused_ = 0;
+  // Published to nobody.
+  std::uint64_t unheard_ = 0;
   ProgressLine progress_;
 };
 

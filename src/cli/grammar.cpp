@@ -239,7 +239,9 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
                                      "a line that is refused does not hinder the others");
   enqueue.add_option("--input", arguments.input, "The lines of messages (default -, standard input)")
       ->type_name("PATH");
-  enqueue.add_option("--peer", arguments.peer, "The peer of lines that name none (default \"default\")")
+  enqueue
+      .add_option("--peer", arguments.peer,
+                  "The peer of lines that name none, or * for all subscribers (default \"default\")")
       ->type_name("NAME");
   enqueue.add_option("--session", arguments.session, "The session of lines that name none (default \"default\")")
       ->type_name("NAME");
@@ -317,6 +319,21 @@ void addSteering(Grammar& grammar, Arguments& arguments) {
       .change("repair",
               "Recount all figures and repair rows that were changed by SQL; then list what verify finds still")
       .add_flag("--dry-run", arguments.dryRun, "Only say what would be mended");
+}
+
+void addSubscribing(Grammar& grammar, Arguments& arguments) {
+  CLI::App& subscribe = grammar.change(
+      "subscribe", "Let a peer get what is published, or change such a subscription, for running agents too");
+  subscribe.add_option("SUBSCRIPTION", arguments.subscription, "What it is called")->required()->type_name("");
+  grammar.addPeer(subscribe);
+  grammar.addType(subscribe, "Only frames");
+  subscribe.add_option("--session", arguments.session, "Only frames of this session; * at the end stands for any end")
+      ->type_name("NAME");
+  grammar.change("unsubscribe", "End a subscription; messages that are stored stay")
+      .add_option("SUBSCRIPTION", arguments.subscription, "What it is called")
+      ->required()
+      ->type_name("");
+  grammar.command("subscriptions", "List who gets what is published");
 }
 
 void addKeeping(Grammar& grammar, Arguments& arguments) {
@@ -416,9 +433,11 @@ struct Group {
 const std::vector<Group>& groups() {
   static const std::vector<Group> all = {
       {"Begin", {"init", "serve", "health", "enqueue"}},
-      {"Look at an outbox", {"stats", "top", "peers", "sessions", "blocked", "list", "show", "explain"}},
+      {"Look at an outbox",
+       {"stats", "top", "peers", "subscriptions", "sessions", "blocked", "list", "show", "explain"}},
       {"Change what is sent",
-       {"retry", "resend", "discard", "mark-failed", "pause", "resume", "unblock", "add-peer", "remove-peer"}},
+       {"retry", "resend", "discard", "mark-failed", "pause", "resume", "unblock", "add-peer", "remove-peer",
+        "subscribe", "unsubscribe"}},
       {"Received frames",
        {"inbox", "inbox-show", "inbox-explain", "inbox-retry", "inbox-discard", "senders", "forget"}},
       {"Watch", {"check", "doctor"}},
@@ -455,6 +474,7 @@ std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
   addReading(grammar, arguments);
   addChanging(grammar, arguments);
   addSteering(grammar, arguments);
+  addSubscribing(grammar, arguments);
   addKeeping(grammar, arguments);
   for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
     command->footer("Example:\n  " + std::string(exampleOf(command->get_name())));

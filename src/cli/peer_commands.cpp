@@ -58,13 +58,15 @@ int removePeer(Console& console, const Arguments& arguments) {
                      .add("peer", name)
                      .add("removed", removal.isRemoved)
                      .add("failed", removal.failed)
-                     .add("left", removal.left));
+                     .add("left", removal.left)
+                     .add("subscriptions", removal.subscriptions));
   } else if (!removal.isRemoved) {
     console.remark(name + " is not removed: " + counted(removal.left, "message") +
                    " to it wait; --fail-messages makes them dead letters");
   } else {
     console.say(name + ": removed" +
-                (removal.failed == 0 ? "" : "; " + counted(removal.failed, "message") + " became dead letters"));
+                (removal.failed == 0 ? "" : "; " + counted(removal.failed, "message") + " became dead letters") +
+                (removal.subscriptions == 0 ? "" : "; " + counted(removal.subscriptions, "subscription") + " with it"));
     if (removal.left != 0) {
       console.remark(counted(removal.left, "message") +
                      " are in flight, or wait behind one: repeat the command with --fail-messages");

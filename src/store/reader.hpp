@@ -20,6 +20,7 @@
 #include "ackbox/message_page.hpp"
 #include "ackbox/options.hpp"
 #include "ackbox/peer_status.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/stats.hpp"
 #include "delivery/types.hpp"
 
@@ -81,6 +82,8 @@ public:
                                                    std::int64_t after) const = 0;
   [[nodiscard]] virtual std::vector<MessageInfo> newestDeadLetters(std::size_t limit) const = 0;
   [[nodiscard]] virtual std::vector<KeyedStatus> peers() const = 0;
+  /// Ordered by name.
+  [[nodiscard]] virtual std::vector<PeerSubscription> subscriptions() const = 0;
   [[nodiscard]] virtual std::vector<BlockedSession> blockedSessions(std::size_t limit) const = 0;
   [[nodiscard]] virtual StoredPage storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit,
                                                      std::int64_t after) const = 0;

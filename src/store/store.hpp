@@ -18,6 +18,7 @@
 #include "ackbox/inbound_frame.hpp"
 #include "ackbox/inbound_options.hpp"
 #include "ackbox/peer_status.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/stats.hpp"
 #include "delivery/transition.hpp"
@@ -46,6 +47,8 @@ public:
   /// Validates only the limits, the peer and the id's uniqueness; the caller has checked the frame's form. An empty
   /// `frame.id` is replaced by a new UUIDv7.
   virtual EnqueueReceipt enqueue(const Frame& frame) = 0;
+  /// A message for each subscriber, or, whatever the reason, for none; `frame.peer` is ignored. Validates as `enqueue`.
+  virtual PublishReceipt publish(const Frame& frame) = 0;
   /// Between transactions: the messages that transactions committed since the last call have superseded.
   [[nodiscard]] virtual std::vector<SupersededMessage> takeSuperseded() = 0;
 };
@@ -123,6 +126,16 @@ public:
   /// The rows, with the current identity of each peer's own store; `rows` has the identity as of the opening. In a
   /// transaction.
   [[nodiscard]] virtual std::vector<PeerRow> current() = 0;
+};
+
+/// Which peers get what is published: as of the transaction, whichever process has subscribed them.
+class Subscriptions : public Part {
+public:
+  /// Adds the subscription, or changes the one with its name; returns whether it is new. Nothing: there are too many.
+  /// Throws `unknownPeer`.
+  virtual std::optional<bool> put(const PeerSubscription& subscription) = 0;
+  /// Returns false if no subscription has the name.
+  virtual bool remove(std::string_view name) = 0;
 };
 
 /// The peers' identities, as answers show them.
@@ -307,6 +320,7 @@ public:
   [[nodiscard]] virtual DeadLetters& deadLetters() noexcept = 0;
   [[nodiscard]] virtual Holds& holds() noexcept = 0;
   [[nodiscard]] virtual Peers& peers() noexcept = 0;
+  [[nodiscard]] virtual Subscriptions& subscriptions() noexcept = 0;
   [[nodiscard]] virtual PeerResets& peerResets() noexcept = 0;
   [[nodiscard]] virtual InboundMarks& inboundMarks() noexcept = 0;
   [[nodiscard]] virtual Inbox& inbox() noexcept = 0;
@@ -322,6 +336,7 @@ public:
   /// too many.
   virtual std::optional<bool> addPeer(const PeerOptions& peer, std::string_view definition) = 0;
   /// See `OutboxOperator::removePeer`; makes no dead letters: with `fail`, the peer is removed and keeps its messages.
+  /// Removes its subscriptions, too.
   virtual PeerRemoval removePeer(std::string_view name, WaitingMessages waiting) = 0;
   /// See `OutboxManager::repair`. Costs by the number of rows.
   virtual RepairReport repair() = 0;

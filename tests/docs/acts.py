@@ -161,10 +161,10 @@ head -n 1 frames.jsonl | sed s/pending/another/ > made.jsonl
 def each_line_of_the_tool(scene, block):
     """Each line on a copy of the same outbox; the words in capital letters stand for what it has."""
     outbox_of_the_tool(scene)
-    names = {"PEER": "alice", "SOURCE": "urn:agent:alice", "new|keep": "new", "NAME": "carol",
+    names = {"PEER": "alice", "SOURCE": "urn:agent:alice", "new|keep": "new", "NAME": "carol", "SUBSCRIPTION": "audit",
              "DEFINITION": "'{\"url\":\"https://carol.example.com/\"}'"}
     problems = []
-    exits = {"check": (1, 2), "resend": (1,), "remove-peer": (1,)}  # nothing was acknowledged or added there
+    exits = {"check": (1, 2), "resend": (1,), "remove-peer": (1,), "unsubscribe": (1,), "subscriptions": (1,)}  # nothing was acknowledged or added there
     for number, line in enumerate(block.text.splitlines()):
         command = line.partition("  #")[0]
         verb = command.split()[1]

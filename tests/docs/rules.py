@@ -134,7 +134,9 @@ def rules(setting):
             played('{"settlements"', acts.settle),
             config('"inbox": {', file="hub_part.json", section=True),
             shell("curl -N http://127.0.0.1:7090", before=acts.hub_with_a_message, prints='"receipt"'),
-            shell("curl -X PUT", before=acts.token_of_an_operator, prints='"added":true'),
+            shell("curl -X PUT http://127.0.0.1:7070/v1/peers", before=acts.token_of_an_operator, prints='"added":true'),
+            shell("curl -X PUT http://127.0.0.1:7070/v1/subscriptions", prints='"added":true'),
+            shell("curl -H", before=acts.token_of_the_pair, prints='"peer":"carol"'),
             config("{", file="serve.json"),
         ],
         "docs/sql.md": [

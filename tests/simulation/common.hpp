@@ -11,6 +11,7 @@
 #include "simulation/attendance.hpp"
 #include "simulation/hands.hpp"
 #include "simulation/ledger.hpp"
+#include "simulation/publications.hpp"
 #include "simulation/reach.hpp"
 #include "simulation/swarm.hpp"
 #include "simulation/watch.hpp"
@@ -26,6 +27,7 @@ struct Common {
   Reach& reach;
   Hands& hands;
   Attendance& attendance;
+  Publications& publications;
   std::vector<std::string> names;
   /// How often each agent's file was put back to a copy, and how often it was lost.
   std::map<std::string, std::uint32_t> putBack;

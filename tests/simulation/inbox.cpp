@@ -109,6 +109,10 @@ void Inbox::judgeExpiry(const InboundFrame& frame) {
 
 HandlerResult Inbox::handle(const InboundFrame& frame, InboundTransaction& transaction) {
   judgeExpiry(frame);
+  if (frame.type.starts_with(Publications::kType)) {
+    common_.publications.took(place_.agent, frame.id);
+    return HandlerResult::ack();
+  }
   const Handling& handling = common_.swarm.handling;
   Random& random = process_.random();
   common_.reach.asked(frame.id);

@@ -13,6 +13,11 @@
 namespace ackbox::simulation {
 
 void Operators::act(Agent& agent) {
+  if (common_.swarm.publishes) {
+    for (int time = 0; time < 3; ++time) {
+      common_.publications.act(agent.name(), common_.names, agent.outbox());
+    }
+  }
   switch (drawBelow(common_.simulation.random(), 8)) {
     case 0:
     case 1:
@@ -57,6 +62,7 @@ void Operators::redriveOrDiscard(Agent& agent) {
       }
     } else {
       entry.discarded = true;
+      common_.publications.discarded(dead.messageId);
       if (OutboxOperator(outbox).discard(dead.messageId).done()) {
         common_.reach.saw(Situation::discarded);
       }

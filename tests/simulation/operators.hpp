@@ -6,8 +6,8 @@
 
 namespace ackbox::simulation {
 
-/// The operators of an agent: they redrive, resend, discard, give up by hand, change peers, pause, resume, unblock, and
-/// ask for explanations, while everything else goes on.
+/// The operators of an agent: they redrive, resend, discard, give up by hand, change peers, publish, pause, resume,
+/// unblock, and ask for explanations, while everything else goes on.
 class Operators {
 public:
   explicit Operators(Common& common) : common_(common) {}

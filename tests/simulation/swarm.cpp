@@ -211,7 +211,7 @@ std::string Swarm::describe() const {
        << (outbox.gap == GapPolicy::block ? ", gaps block" : "") << ", decided " << decided << ", limit "
        << rateLimit.frames << ", inbox of " << handling.inboxFrames << ", retries " << outbox.retry.maxRetries
        << ", given up after " << outbox.peerHealth.killerThreshold << " lost connections"
-       << (addsPeers ? ", a peer added at run time" : "");
+       << (addsPeers ? ", a peer added at run time" : "") << (publishes ? ", publishes" : "");
   if (applications.agents > 0) {
     text << "; " << applications.agents << " agents with applications, " << applications.streams
          << " streams of each process, " << applications.places << " places, away from "

@@ -119,6 +119,8 @@ struct Swarm {
   RateLimit rateLimit;
   /// The last agent is in no configuration: the others have it as a peer that was added to their files.
   bool addsPeers = false;
+  /// Frames are published to subscribers that change.
+  bool publishes = false;
 
   [[nodiscard]] std::string describe() const;
 };

@@ -45,10 +45,12 @@ constexpr std::uint64_t kStepsMax = 20'000'000;
 // No applications with accidents, as their work outlasts a restored file, nor with the canary's late effects.
 Swarm drawWorld(Random& random, const WorldOptions& options) {
   constexpr std::uint64_t kOtherSeed = 0xA5A5'5A5A'C3C3'3C3CU;
+  constexpr std::uint64_t kThirdSeed = 0x3C3C'C3C3'5A5A'A5A7U;
   Swarm swarm = drawSwarm(random, options.accidents);
   if (!options.accidents && !options.canary) {
     swarm.applications = drawApplications(*seededRandom(options.seed ^ kOtherSeed), swarm.agents);
   }
+  swarm.publishes = !options.accidents && !options.canary && drawChance(*seededRandom(options.seed ^ kThirdSeed), 0.6);
   return swarm;
 }
 
@@ -61,8 +63,9 @@ public:
         reach_(ledger_, simulation_, swarm_.diskFaults.count() == 0),
         hands_(ledger_, reach_, swarm_.handling.thinkTimeout),
         attendance_(ledger_, reach_, simulation_),
+        publications_(ledger_, reach_, options.seed),
         watch_(ledger_, reach_, attendance_, simulation_, swarm_.clockFaults.count() == 0),
-        common_{swarm_, ledger_, simulation_, watch_, reach_, hands_, attendance_,
+        common_{swarm_, ledger_, simulation_, watch_, reach_, hands_, attendance_,   publications_,
                 {},     {},      {},          {},     0,      false,  options.canary},
         operators_(common_) {
     for (std::uint32_t index = 0; index < swarm_.agents; ++index) {
@@ -557,6 +560,7 @@ private:
     Judge judge(ledger_);
     for (const std::string& name : common_.names) {
       judge.readOutbox(name, agents_.at(name)->outbox());
+      publications_.judge(name, agents_.at(name)->outbox());
       reach_.total(agents_.at(name)->outbox().getStats());
     }
     for (const std::string& name : processes_) {
@@ -585,6 +589,7 @@ private:
   Reach reach_;
   Hands hands_;
   Attendance attendance_;
+  Publications publications_;
   Watch watch_;
   Common common_;
   Operators operators_;

@@ -46,6 +46,7 @@ public:
         writer_(connection_.getHandle(), options, {}) {}
   void begin() override { connection_.exec("BEGIN IMMEDIATE"); }
   EnqueueReceipt enqueue(const Frame& frame) override { return writer_.enqueue(frame); }
+  PublishReceipt publish(const Frame& frame) override { return writer_.publish(frame); }
   void commit() override { connection_.exec("COMMIT"); }
   void rollback() override { connection_.exec("ROLLBACK"); }
 

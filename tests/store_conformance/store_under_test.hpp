@@ -6,6 +6,7 @@
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/options.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 #include "store/reader.hpp"
 #include "store/store.hpp"
@@ -23,6 +24,7 @@ public:
 
   virtual void begin() = 0;
   virtual EnqueueReceipt enqueue(const Frame& frame) = 0;
+  virtual PublishReceipt publish(const Frame& frame) = 0;
   virtual void commit() = 0;
   virtual void rollback() = 0;
 };

@@ -9,6 +9,7 @@
 
 #include "ackbox/frame.hpp"
 #include "ackbox/options.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 #include "protocol/wire.hpp"
 #include "store/store.hpp"
@@ -28,6 +29,16 @@ inline EnqueueReceipt checkFrame(const Frame& frame, const OutboxOptions& option
     receipt.detail = std::move(*problem);
   }
   return receipt;
+}
+
+/// The same for a frame to be published.
+inline PublishReceipt checkPublished(const Frame& frame, const OutboxOptions& options) {
+  EnqueueReceipt checked = checkFrame(frame, options);
+  if (checked.accepted()) {
+    return {};
+  }
+  const bool isTooLarge = checked.status == EnqueueStatus::frameTooLarge;
+  return {isTooLarge ? PublishStatus::frameTooLarge : PublishStatus::invalidFrame, {}, std::move(checked.detail)};
 }
 
 inline std::vector<EnqueueReceipt> checkFrames(std::span<const Frame> frames, const OutboxOptions& options) {

@@ -131,6 +131,50 @@ void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
       std::move(answered));
 }
 
+PublishReceipt OutboxManager::publish(Frame frame) {
+  manager::Core& core = manager::here(core_);
+  return core.tracer().aroundPublish(frame, [&core](const Frame& one) {
+    PublishReceipt refusal = manager::checkPublished(one, core.options());
+    if (!refusal.accepted()) {
+      return refusal;
+    }
+    try {
+      PublishReceipt receipt = manager::commitBlocking(
+          core.writer(), true, [&one](store::Store& store) { return store.outbox().publish(one); });
+      core.storeAnswered();
+      return receipt;
+    } catch (const Error& error) {
+      core.storeAnswered();
+      throw;
+    }
+  });
+}
+
+void OutboxManager::publishThen(Frame frame, std::function<void(std::error_code, PublishReceipt)> handler) {
+  manager::Core& core = manager::here(core_);
+  if (const manager::Tracer& tracer = core.tracer(); tracer.isOn()) {
+    frame.peer = kAllSubscribers;
+    manager::Tracer::Span span = tracer.enqueueBegan(frame);
+    handler = [&tracer, span = std::move(span), call = std::move(handler)](const std::error_code& error,
+                                                                           PublishReceipt receipt) {
+      tracer.publishEnded(span, error, receipt);
+      call(error, std::move(receipt));
+    };
+  }
+  PublishReceipt refusal = manager::checkPublished(frame, core.options());
+  if (!refusal.accepted()) {
+    handler({}, std::move(refusal));
+    return;
+  }
+  manager::commitDetached(
+      core.writer(), true,
+      [toStore = std::move(frame)](store::Store& store) { return store.outbox().publish(toStore); },
+      [&core, call = std::move(handler)](const std::error_code& error, PublishReceipt receipt) {
+        core.storeAnswered();
+        call(error, std::move(receipt));
+      });
+}
+
 bool OutboxManager::ack(std::string_view messageId) {
   return manager::here(core_).ack(messageId);
 }

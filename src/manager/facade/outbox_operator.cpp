@@ -8,12 +8,14 @@
 
 #include "base/home_process.hpp"
 #include "base/options.hpp"
+#include "base/pattern.hpp"
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/jobs.hpp"
 #include "manager/inbound/ack_events.hpp"
 #include "manager/log/log.hpp"
 #include "protocol/limits.hpp"
+#include "protocol/text_rules.hpp"
 #include "store/sqlite/open.hpp"
 #include "store/store.hpp"
 
@@ -24,7 +26,9 @@ namespace {
 constexpr std::size_t kSliceRows = 500;
 // Of a peer that is added.
 constexpr std::size_t kDefinitionBytesMax = std::size_t{16} * 1024;
-// The same for pages.
+// Of a subscription's texts.
+constexpr std::size_t kNameBytesMax = 256;
+// The same as `kSliceRows` for pages.
 constexpr std::uint64_t kSlicePages = 64;
 
 store::HandChange changeOne(manager::Core& core, std::string_view messageId, delivery::Transition transition,
@@ -156,6 +160,26 @@ std::uint64_t failAll(manager::Core& core, const MessageFilter& filter) {
   return failed;
 }
 
+void requireValid(const PeerSubscription& subscription) {
+  const auto require = [](const char* field, const std::string& text, bool mayBeEmpty) {
+    if ((text.empty() && !mayBeEmpty) || !protocol::isPlainText(text, kNameBytesMax)) {
+      throw OptionError(
+          field, "has another form",
+          std::string(mayBeEmpty ? "at most" : "1 to") + " 256 bytes of UTF-8 without control characters");
+    }
+  };
+  const auto requirePattern = [](const char* field, const std::string& text) {
+    if (const std::string_view problem = patternProblem(text); !problem.empty()) {
+      throw OptionError(field, std::string(problem));
+    }
+  };
+  require("name", subscription.name, false);
+  require("type", subscription.type, false);
+  require("session", subscription.session, true);
+  requirePattern("type", subscription.type);
+  requirePattern("session", subscription.session);
+}
+
 InboxReceipt retryFrame(store::Store& store, store::InboxKey key) {
   return store.inbox().retryNow(key).receipt;
 }
@@ -282,6 +306,22 @@ PeerRemoval OutboxOperator::removePeer(std::string_view name, WaitingMessages wa
   }
   report.left -= std::min(report.left, report.failed);
   return report;
+}
+
+bool OutboxOperator::subscribe(const PeerSubscription& subscription) {
+  requireValid(subscription);
+  const std::optional<bool> isNew =
+      manager::commitBlocking(manager::here(core_).writer(), true,
+                              [&](store::Store& store) { return store.subscriptions().put(subscription); });
+  if (!isNew) {
+    throw OptionError("name", "the file has 1,000 subscriptions; remove one first");
+  }
+  return *isNew;
+}
+
+bool OutboxOperator::unsubscribe(std::string_view name) {
+  return manager::commitBlocking(manager::here(core_).writer(), true,
+                                 [&](store::Store& store) { return store.subscriptions().remove(name); });
 }
 
 bool OutboxOperator::pause(std::string_view peer) {

@@ -177,6 +177,10 @@ std::vector<PeerStatus> OutboxReader::peers() const {
   return here().peers();
 }
 
+std::vector<PeerSubscription> OutboxReader::subscriptions() const {
+  return here().reader()->subscriptions();
+}
+
 std::uint64_t OutboxReader::exportMessages(const MessageFilter& filter,
                                            const std::function<void(std::string_view)>& sink) const {
   return manager::exportMessages(*here().reader(), filter, sink);

@@ -34,7 +34,19 @@ public:
                   : store(frame);
   }
 
+  PublishReceipt publish(const Frame& frame) {
+    home_.require();
+    const std::shared_ptr<manager::Core> traced = options_.trace ? core_.lock() : nullptr;
+    return traced ? traced->tracer().aroundPublish(frame, [this](const Frame& one) { return storeEach(one); })
+                  : storeEach(frame);
+  }
+
 private:
+  PublishReceipt storeEach(const Frame& frame) {
+    PublishReceipt refusal = manager::checkPublished(frame, options_);
+    return refusal.accepted() ? writer_.publish(frame) : refusal;
+  }
+
   EnqueueReceipt store(const Frame& frame) {
     EnqueueReceipt refusal = manager::checkFrame(frame, options_);
     return refusal.accepted() ? writer_.enqueue(frame) : refusal;
@@ -57,6 +69,10 @@ OutboxWriter::~OutboxWriter() {
 
 EnqueueReceipt OutboxWriter::enqueue(const Frame& frame) {
   return impl_->enqueue(frame);
+}
+
+PublishReceipt OutboxWriter::publish(const Frame& frame) {
+  return impl_->publish(frame);
 }
 
 }  // namespace ackbox

@@ -35,6 +35,25 @@ TracedMessage messageOf(const InboundFrame& frame) noexcept {
           .traceparent = frame.traceparent};
 }
 
+// As hooks know the outcome of an enqueue.
+EnqueueStatus statusOf(PublishStatus status) noexcept {
+  switch (status) {
+    case PublishStatus::stored:
+      return EnqueueStatus::stored;
+    case PublishStatus::duplicate:
+      return EnqueueStatus::duplicate;
+    case PublishStatus::noSubscriber:
+      return EnqueueStatus::unknownPeer;
+    case PublishStatus::queueFull:
+      return EnqueueStatus::queueFull;
+    case PublishStatus::frameTooLarge:
+      return EnqueueStatus::frameTooLarge;
+    case PublishStatus::invalidFrame:
+      return EnqueueStatus::invalidFrame;
+  }
+  return EnqueueStatus::invalidFrame;
+}
+
 }  // namespace
 
 Tracer::Tracer(std::shared_ptr<TraceHooks> hooks, Log& log) : hooks_(std::move(hooks)), log_(&log) {}
@@ -65,6 +84,18 @@ Tracer::Span Tracer::enqueueBegan(Frame& frame) const noexcept {
 void Tracer::enqueueEnded(const Span& span, const std::error_code& error,
                           const EnqueueReceipt& receipt) const noexcept {
   calling("enqueueEnded", [&] { hooks_->enqueueEnded(span, error, receipt); });
+}
+
+void Tracer::publishEnded(const Span& span, const std::error_code& error,
+                          const PublishReceipt& receipt) const noexcept {
+  calling("enqueueEnded", [&] {
+    EnqueueReceipt first{statusOf(receipt.status), {}, 0, receipt.detail};
+    if (!receipt.messages.empty()) {
+      first.messageId = receipt.messages.front().messageId;
+      first.sequence = receipt.messages.front().sequence;
+    }
+    hooks_->enqueueEnded(span, error, first);
+  });
 }
 
 Tracer::Span Tracer::requestBegan(SendRequest& request) const noexcept {

@@ -9,6 +9,7 @@
 #include "ackbox/frame.hpp"
 #include "ackbox/frame_handler.hpp"
 #include "ackbox/inbound_frame.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/sender.hpp"
 #include "ackbox/trace_hooks.hpp"
 #include "manager/log/log.hpp"
@@ -45,6 +46,27 @@ public:
       return receipt;
     } catch (...) {
       enqueueEnded(span, store::errorOf(std::current_exception()), {});
+      throw;
+    }
+  }
+
+  /// The span has the outcome of the publish, and its first message.
+  void publishEnded(const Span& span, const std::error_code& error, const PublishReceipt& receipt) const noexcept;
+  /// The same as `aroundEnqueue`.
+  template <typename Publish>
+  PublishReceipt aroundPublish(const Frame& frame, Publish&& publish) const {
+    if (!isOn()) {
+      return publish(frame);
+    }
+    Frame traced = frame;
+    traced.peer = kAllSubscribers;
+    const Span span = enqueueBegan(traced);
+    try {
+      PublishReceipt receipt = publish(traced);
+      publishEnded(span, {}, receipt);
+      return receipt;
+    } catch (...) {
+      publishEnded(span, store::errorOf(std::current_exception()), {});
       throw;
     }
   }

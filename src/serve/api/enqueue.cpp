@@ -11,6 +11,7 @@
 #include "ackbox/error.hpp"
 #include "json/line.hpp"
 #include "protocol/wire.hpp"
+#include "records/subscription.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/posted_frames.hpp"
 #include "serve/api/service.hpp"
@@ -31,15 +32,30 @@ struct Enqueued {
   EnqueueReceipt receipt = {};
   // The key or id was used for different content.
   bool isConflict = false;
+  // The frame goes to all subscribers: `receipt` has the outcome, and the first message.
+  bool isPublished = false;
+  PublishReceipt published = {};
 };
 
 std::string_view dataOf(const Frame& frame) {
   return frame.data.empty() ? std::string_view("null") : std::string_view(frame.data);
 }
 
-bool isSame(const Frame& one, const Frame& other) {
-  return one.peer == other.peer && one.session == other.session && one.type == other.type &&
+bool isSame(const Frame& one, const Frame& other, bool isPublished) {
+  return (isPublished || one.peer == other.peer) && one.session == other.session && one.type == other.type &&
          dataOf(one) == dataOf(other);
+}
+
+bool isForNobody(const Enqueued& enqueued) {
+  return enqueued.isPublished && enqueued.problem.empty() && enqueued.published.status == PublishStatus::noSubscriber;
+}
+
+/// Subscribers' messages have ids of their own. The id of a CloudEvent, which each has, makes a publish happen once.
+void prepareToPublish(Frame& frame) {
+  if (frame.idempotencyKey.empty()) {
+    frame.idempotencyKey = std::move(frame.id);
+  }
+  frame.id.clear();
 }
 
 /// The HTTP status of a single message, or of each message in an array.
@@ -49,6 +65,9 @@ int statusOf(const Enqueued& enqueued) {
   }
   if (enqueued.isConflict) {
     return 409;
+  }
+  if (isForNobody(enqueued)) {
+    return 200;
   }
   switch (enqueued.receipt.status) {
     case EnqueueStatus::stored:
@@ -70,6 +89,9 @@ std::string statusName(const Enqueued& enqueued) {
   if (!enqueued.problem.empty()) {
     return std::string(toString(EnqueueStatus::invalidFrame));
   }
+  if (enqueued.isPublished && !enqueued.isConflict) {
+    return std::string(toString(enqueued.published.status));
+  }
   return enqueued.isConflict ? "conflict" : std::string(toString(enqueued.receipt.status));
 }
 
@@ -77,7 +99,7 @@ std::string detailOf(const Enqueued& enqueued) {
   if (enqueued.isConflict) {
     return "message " + enqueued.receipt.messageId + " was enqueued with this key or id, and another content";
   }
-  if (enqueued.problem.empty() && enqueued.receipt.status == EnqueueStatus::unknownPeer) {
+  if (enqueued.problem.empty() && !enqueued.isPublished && enqueued.receipt.status == EnqueueStatus::unknownPeer) {
     return "no peer has this name: see GET /v1/peers, or add it to the configuration";
   }
   return enqueued.problem.empty() ? enqueued.receipt.detail : enqueued.problem;
@@ -86,7 +108,9 @@ std::string detailOf(const Enqueued& enqueued) {
 json::Line lineOf(const Enqueued& enqueued) {
   json::Line line;
   line.add("status", statusName(enqueued));
-  if (enqueued.problem.empty() && enqueued.receipt.accepted()) {
+  if (enqueued.isPublished && statusOf(enqueued) < 400) {
+    line.raw("messages", records::listOf(enqueued.published.messages));
+  } else if (enqueued.problem.empty() && enqueued.receipt.accepted()) {
     line.add("message_id", enqueued.receipt.messageId).add("sequence", enqueued.receipt.sequence);
   }
   if (!enqueued.receipt.supersededId.empty()) {
@@ -108,7 +132,9 @@ Response answerOne(const Enqueued& enqueued) {
     return response;
   }
   Response response = jsonAnswer(status, lineOf(enqueued).text());
-  response.headers.emplace_back("Location", "/v1/messages/" + page::urlEncoded(enqueued.receipt.messageId));
+  if (!enqueued.isPublished) {
+    response.headers.emplace_back("Location", "/v1/messages/" + page::urlEncoded(enqueued.receipt.messageId));
+  }
   return response;
 }
 
@@ -129,7 +155,11 @@ public:
       : service_(service), isBatch_(posted.isBatch), respond_(std::move(respond)), left_(posted.frames.size() + 1) {
     all_.reserve(posted.frames.size());
     for (PostedFrame& one : posted.frames) {
-      all_.push_back({.frame = std::move(one.frame), .problem = std::move(one.problem)});
+      const bool isPublished = one.frame.peer == kAllSubscribers;
+      if (isPublished) {
+        prepareToPublish(one.frame);
+      }
+      all_.push_back({.frame = std::move(one.frame), .problem = std::move(one.problem), .isPublished = isPublished});
     }
   }
 
@@ -138,6 +168,13 @@ public:
     for (std::size_t index = 0; index < all_.size(); ++index) {
       if (!all_[index].problem.empty()) {
         ended();
+        continue;
+      }
+      if (all_[index].isPublished) {
+        service_.manager().publishThen(
+            all_[index].frame, [self = shared_from_this(), index](std::error_code failure, PublishReceipt receipt) {
+              self->publishEnded(self->all_[index], failure, std::move(receipt));
+            });
         continue;
       }
       service_.manager().enqueueThen(
@@ -151,6 +188,26 @@ public:
   }
 
 private:
+  void publishEnded(Enqueued& enqueued, std::error_code failure, PublishReceipt receipt) {
+    using Status = PublishStatus;
+    const Status status = receipt.status;
+    enqueued.failure = failure;
+    enqueued.receipt.status = status == Status::stored          ? EnqueueStatus::stored
+                              : status == Status::duplicate     ? EnqueueStatus::duplicate
+                              : status == Status::queueFull     ? EnqueueStatus::queueFull
+                              : status == Status::noSubscriber  ? EnqueueStatus::unknownPeer
+                              : status == Status::frameTooLarge ? EnqueueStatus::frameTooLarge
+                                                                : EnqueueStatus::invalidFrame;
+    enqueued.receipt.detail = receipt.detail;
+    if (!receipt.messages.empty()) {
+      enqueued.receipt.messageId = receipt.messages.front().messageId;
+      // An enqueue to one peer had used the key.
+      enqueued.isConflict = receipt.messages.front().peer.empty();
+    }
+    enqueued.published = std::move(receipt);
+    ended();
+  }
+
   void ended() {
     if (--left_ > 0) {
       return;
@@ -197,7 +254,8 @@ private:
         stored = service_.reader().frame(enqueued->receipt.messageId);
         read = &enqueued->receipt.messageId;
       }
-      enqueued->isConflict = stored && !isSame(*stored, enqueued->frame);
+      enqueued->isConflict =
+          enqueued->isConflict || (stored && !isSame(*stored, enqueued->frame, enqueued->isPublished));
     }
     return answer();
   }

@@ -48,6 +48,12 @@ void showPeer(Service& service, Request&& request, Respond&& respond);
 void definePeer(Service& service, Request&& request, Respond&& respond);
 void removePeer(Service& service, Request&& request, Respond&& respond);
 
+// subscriptions.cpp
+void listSubscriptions(Service& service, Request&& request, Respond&& respond);
+void showSubscription(Service& service, Request&& request, Respond&& respond);
+void subscribe(Service& service, Request&& request, Respond&& respond);
+void unsubscribe(Service& service, Request&& request, Respond&& respond);
+
 // holds.cpp
 void pausePeer(Service& service, Request&& request, Respond&& respond);
 void resumePeer(Service& service, Request&& request, Respond&& respond);

@@ -91,6 +91,7 @@ Response removedPeer(Service& service, const Request& request, WaitingMessages w
                              .add("removed", true)
                              .add("failed", removal.failed)
                              .add("left", removal.left)
+                             .add("subscriptions", removal.subscriptions)
                              .text());
 }
 

@@ -30,6 +30,7 @@
 #include "store/sqlite/peers/owners.hpp"
 #include "store/sqlite/peers/peer_resets.hpp"
 #include "store/sqlite/peers/peers.hpp"
+#include "store/sqlite/peers/subscriptions.hpp"
 #include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
@@ -53,7 +54,8 @@ struct Components {
         discovery(context, transaction, holds),
         peers(context, options.peers, holds),
         peerResets(context, peers, discovery),
-        outbox(context, peers, rows, discovery),
+        subscriptions(context, holds),
+        outbox(context, peers, subscriptions, rows, discovery),
         claims(context),
         settles(context, holds, peerResets),
         deadLetters(context, outbox, settles, holds),
@@ -92,6 +94,7 @@ struct Components {
   Discovery discovery;
   Peers peers;
   PeerResets peerResets;
+  Subscriptions subscriptions;
   Outbox outbox;
   Claims claims;
   Settles settles;
@@ -128,6 +131,7 @@ struct Components {
       &claimCache,
       // After the holds, because steps go backward: a transaction begins with their count of orders.
       &peers,
+      &subscriptions,
       &holds,
       &owners,
   };

@@ -303,6 +303,10 @@ store::Peers& SqliteStore::peers() noexcept {
   return impl_->parts->peers;
 }
 
+store::Subscriptions& SqliteStore::subscriptions() noexcept {
+  return impl_->parts->subscriptions;
+}
+
 store::PeerResets& SqliteStore::peerResets() noexcept {
   return impl_->parts->peerResets;
 }
@@ -336,7 +340,11 @@ std::optional<bool> SqliteStore::addPeer(const PeerOptions& peer, std::string_vi
 
 PeerRemoval SqliteStore::removePeer(std::string_view name, WaitingMessages waiting) {
   impl_->parts->forward([](WriteBack& part) { part.flushAll(); });
-  return impl_->parts->peers.remove(name, waiting);
+  PeerRemoval removal = impl_->parts->peers.remove(name, waiting);
+  if (removal.isRemoved) {
+    removal.subscriptions = impl_->parts->subscriptions.removeOfRemoved();
+  }
+  return removal;
 }
 
 RepairReport SqliteStore::repair() {

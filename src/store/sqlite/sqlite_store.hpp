@@ -51,6 +51,7 @@ public:
   [[nodiscard]] store::DeadLetters& deadLetters() noexcept override;
   [[nodiscard]] store::Holds& holds() noexcept override;
   [[nodiscard]] store::Peers& peers() noexcept override;
+  [[nodiscard]] store::Subscriptions& subscriptions() noexcept override;
   [[nodiscard]] store::PeerResets& peerResets() noexcept override;
   [[nodiscard]] store::InboundMarks& inboundMarks() noexcept override;
   [[nodiscard]] store::Inbox& inbox() noexcept override;

@@ -102,6 +102,10 @@ void sendAll(Agent& agent) {
   enqueue(unnamed);
   enqueue(message("bob", "", "unordered-1"));
   enqueue(message("bob", "", "unordered-2"));
+  operations.subscribe({.name = "all", .peer = "paused"});
+  Frame published = message("", "published", "");
+  published.idempotencyKey = "key-of-all";
+  REQUIRE(manager.publish(published).isNew());
 }
 
 /// What this agent receives, from three stores of one sender, the first two of which were silent for long.

@@ -258,7 +258,20 @@ TEST_CASE("Every operation of the document answers as it says") {
   driver.drive("POST", "/v1/peers/{peer}:pause", "/v1/peers/carol:pause", 200);
   driver.drive("POST", messages, messages, 201, R"({"peer":"carol","type":"t"})", kJson);
   driver.drive("DELETE", peer, "/v1/peers/carol", 409);
-  CHECK(driver.drive("DELETE", peer, "/v1/peers/carol?messages=fail", 200).at("failed") == 1);
+
+  // Subscriptions.
+  const std::string subscription = "/v1/subscriptions/{name}";
+  driver.drive("POST", messages, messages, 200, R"({"peer":"*","type":"t"})", kJson);
+  driver.drive("PUT", subscription, "/v1/subscriptions/all", 201, R"({"peer":"carol"})", kJson);
+  driver.drive("PUT", subscription, "/v1/subscriptions/all", 200, R"({"peer":"carol","type":"t"})", kJson);
+  driver.drive("PUT", subscription, "/v1/subscriptions/all", 422, R"({"peer":"nobody"})", kJson);
+  driver.drive("POST", messages, messages, 201, R"({"peer":"*","type":"t"})", kJson);
+  driver.drive("GET", "/v1/subscriptions", "/v1/subscriptions", 200);
+  driver.drive("GET", subscription, "/v1/subscriptions/all", 200);
+  driver.drive("DELETE", subscription, "/v1/subscriptions/all", 200);
+  driver.drive("DELETE", subscription, "/v1/subscriptions/all", 404);
+  driver.drive("GET", subscription, "/v1/subscriptions/all", 404);
+  CHECK(driver.drive("DELETE", peer, "/v1/peers/carol?messages=fail", 200).at("failed") == 2);
   driver.drive("DELETE", peer, "/v1/peers/carol", 200);
   driver.drive("DELETE", peer, "/v1/peers/nobody", 404);
 

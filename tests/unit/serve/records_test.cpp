@@ -24,6 +24,7 @@
 #include "records/peer.hpp"
 #include "records/session.hpp"
 #include "records/stats.hpp"
+#include "records/subscription.hpp"
 #include "serve/page/record_html.hpp"
 #include "serve/page/views.hpp"
 
@@ -150,6 +151,8 @@ TEST_CASE("the API's description has the fields of each record, in their order a
   describe<Reason>(document, "Reason");
   describe<records::PeerFigures>(document, "Peer");
   describe<SessionStats>(document, "Session");
+  describe<PeerSubscription>(document, "Subscription");
+  describe<PublishedMessage>(document, "PublishedMessage");
   describe<InboxInfo>(document, "InboxFrame");
   describe<Stats>(document, "Stats");
   const std::string made = rendered(document, "", 0) + "\n";
@@ -180,6 +183,8 @@ TEST_CASE("each field of a record has a name of its own and a sentence") {
   check(records::fields<InboxInfo>());
   check(records::fields<InboundFrame>());
   check(records::fields<Stats>());
+  check(records::fields<PeerSubscription>());
+  check(records::fields<PublishedMessage>());
 }
 
 TEST_CASE("a field that is added to a record's table is in every rendering of it") {

@@ -114,7 +114,10 @@ constexpr Break kBreaks[] = {
      "UPDATE ackbox_sessions SET lane=5 WHERE id=2"},
     {"sessions", "its state is missing", 2, "DELETE FROM ackbox_session_states WHERE session_id=2"},
     {"session_states", "its session is missing", 99, "INSERT INTO ackbox_session_states VALUES(99,0,0,0,0,0,0,0,0)"},
-    {"idempotency_keys", "it names no message", 0, "INSERT INTO ackbox_idempotency_keys VALUES('k','',0,0)"},
+    {"idempotency_keys", "it names no message, but a number", 0,
+     "INSERT INTO ackbox_idempotency_keys VALUES('k','',1,0)"},
+    {"publications", "its key is not known", 0, "INSERT INTO ackbox_publications VALUES('k',0,1,'m',1)"},
+    {"subscriptions", "its peer is missing or removed", 0, "INSERT INTO ackbox_subscriptions VALUES('n',99,'*','',0)"},
     {"idempotency_keys", "the message that it names stands before its first place", 0,
      "INSERT INTO ackbox_idempotency_keys VALUES('k',~,5,0)"},
     {"sessions", "its peer is missing", 2, "UPDATE ackbox_sessions SET peer_id=99 WHERE id=2"},
@@ -365,6 +368,8 @@ TEST_CASE("P10: a value of another type than its column's is found in each colum
                            "(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1',0);"
                            "INSERT INTO ackbox_idempotency_keys VALUES('k','m',0,0);"
                            "INSERT INTO ackbox_vacated_numbers VALUES(1,1,'m');"
+                           "INSERT INTO ackbox_publications VALUES('k',0,1,'m',1);"
+                           "INSERT INTO ackbox_subscriptions VALUES('n',1,'*','',0);"
                            "INSERT INTO ackbox_inbound_sessions VALUES(1,'urn:a','o','s',1,1,0,0,'i',0);"
                            "INSERT INTO ackbox_inbound_origins VALUES('urn:a','o',1,0,0,0);"
                            "INSERT INTO ackbox_processed_messages VALUES('i','urn:a',0,0,0);"

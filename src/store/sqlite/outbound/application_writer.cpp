@@ -71,6 +71,7 @@ struct ApplicationWriter::Impl final : private ApplicationTables, private Enqueu
                   "SELECT count(*)=256 OR coalesce(sum(state IN (0,2)),0)>0 FROM (SELECT state FROM #outbox WHERE "
                   "id>=(SELECT oldest_key FROM #counters) ORDER BY id LIMIT 256)",
                   options.tablePrefix),
+        selectSubscriptions(handle, kSelectSubscriptions, options.tablePrefix),
         savepoint(handle, "SAVEPOINT #enqueue", options.tablePrefix),
         release(handle, "RELEASE #enqueue", options.tablePrefix),
         rollbackTo(handle, "ROLLBACK TO #enqueue", options.tablePrefix),
@@ -104,8 +105,12 @@ struct ApplicationWriter::Impl final : private ApplicationTables, private Enqueu
   }
 
   EnqueueReceipt enqueue(const Frame& frame);
+  PublishReceipt publish(const Frame& frame);
 
 private:
+  /// Undoes what `work` did if it throws, or if `keeps` says so of its receipt.
+  template <typename Work, typename Keeps>
+  [[nodiscard]] auto inSavepoint(const Work& work, const Keeps& keeps);
   /// With `adoptPeers` also one that another process has added since.
   [[nodiscard]] std::optional<delivery::PeerKey> peerOf(const std::string& name);
   void beforeChange(const Frame& frame) override;
@@ -121,6 +126,7 @@ public:
   SessionTail tail;
   Statement selectPeer;
   Statement selectAny;
+  Statement selectSubscriptions;
   Statement savepoint;
   Statement release;
   Statement rollbackTo;
@@ -137,14 +143,19 @@ EnqueueReceipt ApplicationWriter::enqueue(const Frame& frame) {
   return impl_->enqueue(frame);
 }
 
-EnqueueReceipt ApplicationWriter::Impl::enqueue(const Frame& frame) {
+PublishReceipt ApplicationWriter::publish(const Frame& frame) {
+  return impl_->publish(frame);
+}
+
+template <typename Work, typename Keeps>
+auto ApplicationWriter::Impl::inSavepoint(const Work& work, const Keeps& keeps) {
   if (sqlite3_get_autocommit(handle) != 0) {
     throw Error(Errc::noTransaction, "enqueue needs the caller's transaction");
   }
   Query(savepoint).run();
   try {
-    EnqueueReceipt receipt = run(frame, peerOf(frame.peer));
-    if (receipt.isNew()) {
+    auto receipt = work();
+    if (keeps(receipt)) {
       lazyRows.flushAll();
       states.flush();
       counters.flushAll();
@@ -157,6 +168,22 @@ EnqueueReceipt ApplicationWriter::Impl::enqueue(const Frame& frame) {
     undo();
     throw;
   }
+}
+
+EnqueueReceipt ApplicationWriter::Impl::enqueue(const Frame& frame) {
+  return inSavepoint([&] { return run(frame, peerOf(frame.peer)); },
+                     [](const EnqueueReceipt& one) { return one.isNew(); });
+}
+
+// A publish to nobody keeps its key.
+PublishReceipt ApplicationWriter::Impl::publish(const Frame& frame) {
+  return inSavepoint(
+      [&] {
+        SubscriptionList subscriptions;
+        subscriptions.read(selectSubscriptions);
+        return EnqueueSteps::publish(frame, subscriptions.subscribersOf(frame));
+      },
+      [](const PublishReceipt& one) { return one.isNew() || one.status == PublishStatus::noSubscriber; });
 }
 
 std::optional<delivery::PeerKey> ApplicationWriter::Impl::peerOf(const std::string& name) {

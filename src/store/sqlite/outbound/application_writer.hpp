@@ -7,6 +7,7 @@
 
 #include "ackbox/frame.hpp"
 #include "ackbox/options.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 
 namespace ackbox::store::sqlite {
@@ -23,6 +24,8 @@ public:
 
   /// As `OutboxWriter::enqueue`.
   EnqueueReceipt enqueue(const Frame& frame);
+  /// As `OutboxWriter::publish`.
+  PublishReceipt publish(const Frame& frame);
 
 private:
   struct Impl;

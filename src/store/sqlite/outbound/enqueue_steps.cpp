@@ -1,8 +1,16 @@
 #include "store/sqlite/outbound/enqueue_steps.hpp"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace ackbox::store::sqlite {
+namespace {
+
+// A transaction's pages stay in memory until its commit.
+constexpr std::size_t kPublishBytesMax = std::size_t{256} << 20U;
+
+}  // namespace
 
 EnqueueSteps::EnqueueSteps(sqlite3* connection, const OutboxOptions& options, Clock& clock, Random& random,
                            OutboxRows& rows, Counters& counters, LazySessionRows& lazyRows)
@@ -25,6 +33,9 @@ EnqueueReceipt EnqueueSteps::run(const Frame& frame, std::optional<delivery::Pee
   const WallTime now = clock_.wallNow();
   // Checked before the limits: a repetition gets its first receipt even if the queue is full.
   if (auto repetition = keys_.find(frame.idempotencyKey, now)) {
+    if (repetition->messageId.empty()) {
+      repetition->status = EnqueueStatus::invalidFrame;
+    }
     return *repetition;
   }
   if (auto repetition = rows_.repetitionOf(frame)) {
@@ -35,28 +46,101 @@ EnqueueReceipt EnqueueSteps::run(const Frame& frame, std::optional<delivery::Pee
   if (auto refusal = refuse(frame, replaced)) {
     return *refusal;
   }
-  SessionTail& tail = tailOf({*peer, frame}, frame.priority);
+  EnqueueReceipt receipt = store(*peer, frame, replaced, now);
+  keys_.remember(frame.idempotencyKey, receipt, now);
+  return receipt;
+}
+
+EnqueueReceipt EnqueueSteps::store(delivery::PeerKey peer, const Frame& frame,
+                                   const std::vector<Supersedable>& replaced, WallTime now) {
+  SessionTail& tail = tailOf({peer, frame}, frame.priority);
   const SessionTail place = tail.next(frame.priority);
   const delivery::MessageKey key = counters_.value(Counter::lastKey) + 1;
   const MessageId id = messageIdFor(frame, uuids_, random_, now, key);
   EnqueueReceipt receipt{EnqueueStatus::stored, id.text, place.lastSequence, {}};
   insert(NewRow(key, frame, id, place, now), frame);
-  append(*peer, tail, place, key, static_cast<std::int64_t>(frame.data.size()));
+  append(peer, tail, place, key, static_cast<std::int64_t>(frame.data.size()));
   supersede(replaced, frame, receipt);
-  keys_.remember(frame.idempotencyKey, receipt, now);
   return receipt;
+}
+
+// Everything that refuses comes before the first row, so that no row has to be taken back.
+PublishReceipt EnqueueSteps::publish(const Frame& frame, std::span<const Subscriber> subscribers) {
+  if (auto refusal = refusePublish(frame, subscribers.size())) {
+    return *refusal;
+  }
+  if (!frame.idempotencyKey.empty() || !frame.supersedeKey.empty()) {
+    beforeLook();
+  }
+  const WallTime now = clock_.wallNow();
+  if (auto repetition = keys_.findPublished(frame.idempotencyKey, now)) {
+    return *repetition;
+  }
+  PublishReceipt receipt;
+  if (subscribers.empty()) {
+    receipt.status = PublishStatus::noSubscriber;
+    receipt.detail = "no subscription fits the frame's type and session, so nothing was stored";
+    keys_.rememberPublished(frame.idempotencyKey, {}, receipt, now);
+    return receipt;
+  }
+  beforeChange(frame);
+  std::vector<std::vector<Supersedable>> replaced;
+  std::vector<Supersedable> replacedByAny;
+  for (const Subscriber& subscriber : subscribers) {
+    replaced.push_back(rows_.supersedable(subscriber.peer, frame));
+    replacedByAny.insert(replacedByAny.end(), replaced.back().begin(), replaced.back().end());
+  }
+  if (const auto refusal = refuse(frame, replacedByAny, subscribers.size())) {
+    receipt.status = PublishStatus::queueFull;
+    receipt.detail = refusal->detail + "; one message for each of " + std::to_string(subscribers.size()) +
+                     " subscribers does not fit, and none was stored";
+    return receipt;
+  }
+  Frame one = frame;
+  for (std::size_t index = 0; index < subscribers.size(); ++index) {
+    one.peer = subscribers[index].name;
+    EnqueueReceipt stored = store(subscribers[index].peer, one, replaced[index], now);
+    receipt.messages.push_back(
+        {one.peer, std::move(stored.messageId), stored.sequence, std::move(stored.supersededId)});
+  }
+  keys_.rememberPublished(frame.idempotencyKey, subscribers, receipt, now);
+  return receipt;
+}
+
+std::optional<PublishReceipt> EnqueueSteps::refusePublish(const Frame& frame, std::size_t subscribers) {
+  if (!frame.id.empty()) {
+    return PublishReceipt{PublishStatus::invalidFrame,
+                          {},
+                          "id must be empty: each subscriber's message has its own; idempotencyKey makes a publish "
+                          "happen once"};
+  }
+  if (const auto refusal = refuseFrame(frame, true, options_)) {
+    return PublishReceipt{PublishStatus::frameTooLarge, {}, refusal->detail};
+  }
+  if (subscribers != 0 && frame.data.size() > kPublishBytesMax / subscribers) {
+    return PublishReceipt{PublishStatus::frameTooLarge,
+                          {},
+                          "data has " + std::to_string(frame.data.size()) + " bytes, and " +
+                              std::to_string(subscribers) + " subscribers would get more than 256 MiB"};
+  }
+  return std::nullopt;
 }
 
 // A queue without a message is not full, even if the gauges say so: they are recounted before the commit, and until
 // then the limits apply to the fill beyond the excess.
-std::optional<EnqueueReceipt> EnqueueSteps::refuse(const Frame& frame, const std::vector<Supersedable>& replaced) {
+std::optional<EnqueueReceipt> EnqueueSteps::refuse(const Frame& frame, const std::vector<Supersedable>& replaced,
+                                                   std::size_t times) {
   const Fill gauges{counters_.live(), counters_.liveBytes()};
   const auto beyond = [this](const Fill& fill) {
     return Fill{fill.rows - std::min(fill.rows, excess_.rows), fill.bytes - std::min(fill.bytes, excess_.bytes)};
   };
-  std::optional<EnqueueReceipt> refusal = refuseFull(frame, beyond(gauges), replaced, options_);
+  const Fill others{times - 1, (times - 1) * frame.data.size()};
+  const auto withOthers = [&others](const Fill& fill) {
+    return Fill{fill.rows + others.rows, fill.bytes + others.bytes};
+  };
+  std::optional<EnqueueReceipt> refusal = refuseFull(frame, withOthers(beyond(gauges)), replaced, options_);
   const bool claimsAny = beyond(gauges).rows != 0 || beyond(gauges).bytes != 0;
-  if (!refusal || !claimsAny || refuseFull(frame, {}, {}, options_)) {
+  if (!refusal || !claimsAny || refuseFull(frame, others, {}, options_)) {
     return refusal;
   }
   beforeLook();

@@ -1,17 +1,20 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/frame.hpp"
 #include "ackbox/options.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/random.hpp"
 #include "ackbox/receipt.hpp"
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/outbound/idempotency_keys.hpp"
 #include "store/sqlite/outbound/outbox_rows.hpp"
+#include "store/sqlite/outbound/subscribers.hpp"
 #include "store/types.hpp"
 
 namespace ackbox::store::sqlite {
@@ -32,6 +35,8 @@ protected:
 
   /// `peer`: nothing if the frame's peer is not configured.
   EnqueueReceipt run(const Frame& frame, std::optional<delivery::PeerKey> peer);
+  /// Stores the frame once for each subscriber, or for none.
+  PublishReceipt publish(const Frame& frame, std::span<const Subscriber> subscribers);
   /// Counts the row at `place`, and moves its session's `tail` there. `bytes`: the size of its data.
   void append(delivery::PeerKey peer, SessionTail& tail, const SessionTail& place, delivery::MessageKey key,
               std::int64_t bytes);
@@ -52,7 +57,12 @@ protected:
   virtual void superseded(const Supersedable& /*message*/, const Frame& /*frame*/, const EnqueueReceipt& /*receipt*/) {}
 
 private:
-  [[nodiscard]] std::optional<EnqueueReceipt> refuse(const Frame& frame, const std::vector<Supersedable>& replaced);
+  /// `times`: as how many messages.
+  [[nodiscard]] std::optional<EnqueueReceipt> refuse(const Frame& frame, const std::vector<Supersedable>& replaced,
+                                                     std::size_t times = 1);
+  [[nodiscard]] std::optional<PublishReceipt> refusePublish(const Frame& frame, std::size_t subscribers);
+  [[nodiscard]] EnqueueReceipt store(delivery::PeerKey peer, const Frame& frame,
+                                     const std::vector<Supersedable>& replaced, WallTime now);
   void supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt);
 
   const OutboxOptions& options_;

@@ -27,7 +27,15 @@ IdempotencyKeys::IdempotencyKeys(sqlite3* connection, std::string_view prefix, s
             prefix),
       extend_(connection, "UPDATE #idempotency_keys SET keep_until_ms=?2 WHERE key=?1", prefix),
       forget_(connection, "DELETE FROM #idempotency_keys WHERE key=?1", prefix),
-      inOutbox_(connection, std::string("SELECT 1 WHERE ").append(keyOfMessage()).append(" IS NOT NULL"), prefix) {}
+      inOutbox_(connection, std::string("SELECT 1 WHERE ").append(keyOfMessage()).append(" IS NOT NULL"), prefix),
+      published_(connection,
+                 "SELECT coalesce(p.name,''),m.message_id,m.sequence FROM #publications AS m LEFT JOIN #peers AS p ON "
+                 "p.id=m.peer_id WHERE m.key=?1 ORDER BY m.position",
+                 prefix),
+      rememberPublished_(connection,
+                         "INSERT INTO #publications(key,position,peer_id,message_id,sequence) VALUES(?1,?2,?3,?4,?5)",
+                         prefix),
+      forgetPublished_(connection, "DELETE FROM #publications WHERE key=?1", prefix) {}
 
 std::optional<EnqueueReceipt> IdempotencyKeys::find(std::string_view key, WallTime now) {
   if (key.empty()) {
@@ -41,11 +49,48 @@ std::optional<EnqueueReceipt> IdempotencyKeys::find(std::string_view key, WallTi
     }
     first.messageId = query.text(0);
     first.sequence = query.as<std::uint64_t>(1);
+    if (first.messageId.empty()) {
+      first.detail = "the key was used by a publish that nobody had subscribed to: use another key";
+    }
     if (query.instant(2) > now) {
       return first;
     }
   }
-  return inOutbox(first.messageId) ? std::optional(std::move(first)) : std::nullopt;
+  if (hasMessage(key, first.messageId)) {
+    return first;
+  }
+  // The messages of its publish must not remain for its next use.
+  forget(key);
+  return std::nullopt;
+}
+
+std::optional<PublishReceipt> IdempotencyKeys::findPublished(std::string_view key, WallTime now) {
+  std::optional<EnqueueReceipt> first = find(key, now);
+  if (!first) {
+    return std::nullopt;
+  }
+  PublishReceipt receipt{PublishStatus::duplicate, publishedWith(key), {}};
+  if (receipt.messages.empty() && !first->messageId.empty()) {
+    receipt.messages.push_back({{}, std::move(first->messageId), first->sequence, {}});
+    receipt.detail = "the key was used by an enqueue to one peer";
+  } else if (receipt.messages.empty()) {
+    receipt.detail = "nobody had subscribed when the key was first used: nothing was stored then or now";
+  }
+  return receipt;
+}
+
+void IdempotencyKeys::rememberPublished(std::string_view key, std::span<const Subscriber> subscribers,
+                                        const PublishReceipt& receipt, WallTime now) {
+  EnqueueReceipt first;
+  if (!receipt.messages.empty()) {
+    first.messageId = receipt.messages.front().messageId;
+    first.sequence = receipt.messages.front().sequence;
+  }
+  remember(key, first, now);
+  for (std::size_t index = 0; !key.empty() && index < subscribers.size(); ++index) {
+    const PublishedMessage& message = receipt.messages[index];
+    Query(rememberPublished_, key, index, subscribers[index].peer, message.messageId, message.sequence).run();
+  }
 }
 
 void IdempotencyKeys::remember(std::string_view key, const EnqueueReceipt& receipt, WallTime now) {
@@ -65,12 +110,31 @@ void IdempotencyKeys::purge(WallTime now) {
     }
   }
   for (const auto& [key, messageId] : over) {
-    if (inOutbox(messageId)) {
+    if (hasMessage(key, messageId)) {
       Query(extend_, key, now + std::max(retention_, kExtensionMin)).run();
     } else {
-      Query(forget_, key).run();
+      forget(key);
     }
   }
+}
+
+std::vector<PublishedMessage> IdempotencyKeys::publishedWith(std::string_view key) {
+  std::vector<PublishedMessage> found;
+  for (Query query(published_, key); query.next();) {
+    found.push_back({query.text(0), query.text(1), query.as<std::uint64_t>(2), {}});
+  }
+  return found;
+}
+
+bool IdempotencyKeys::hasMessage(std::string_view key, std::string_view messageId) {
+  return inOutbox(messageId) || std::ranges::any_of(publishedWith(key), [this](const PublishedMessage& message) {
+           return inOutbox(message.messageId);
+         });
+}
+
+void IdempotencyKeys::forget(std::string_view key) {
+  Query(forget_, key).run();
+  Query(forgetPublished_, key).run();
 }
 
 bool IdempotencyKeys::inOutbox(std::string_view messageId) {

@@ -2,30 +2,44 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 #include "sqlite/statement.hpp"
+#include "store/sqlite/outbound/subscribers.hpp"
 #include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 
-/// The used idempotency keys and their messages. Only enqueues with a key access them.
+/// The used idempotency keys and their messages: one of an enqueue, any number of a publish. Only enqueues with a key
+/// access them.
 ///
 /// All in a transaction. Thread-safety: that of the connection.
 class IdempotencyKeys {
 public:
   IdempotencyKeys(sqlite3* connection, std::string_view prefix, std::chrono::milliseconds retention);
 
-  /// The receipt of a repetition: the first message with `key`. Nothing if the key is free or empty.
+  /// The receipt of a repetition: the first message with `key`, without an id if it was published to nobody. Nothing if
+  /// the key is free or empty.
   [[nodiscard]] std::optional<EnqueueReceipt> find(std::string_view key, WallTime now);
   /// Stores `key`, if it is not empty, for the message of `receipt`. Deletes a few expired keys, so that they are
   /// deleted twice as fast as they are added.
   void remember(std::string_view key, const EnqueueReceipt& receipt, WallTime now);
+  /// The same for a publish. Each of `find` also finds the keys of the other.
+  [[nodiscard]] std::optional<PublishReceipt> findPublished(std::string_view key, WallTime now);
+  void rememberPublished(std::string_view key, std::span<const Subscriber> subscribers, const PublishReceipt& receipt,
+                         WallTime now);
 
 private:
   void purge(WallTime now);
+  [[nodiscard]] std::vector<PublishedMessage> publishedWith(std::string_view key);
+  /// Whether a message that was enqueued or published with the key exists.
+  [[nodiscard]] bool hasMessage(std::string_view key, std::string_view messageId);
+  void forget(std::string_view key);
   [[nodiscard]] bool inOutbox(std::string_view messageId);
 
   const std::chrono::milliseconds retention_;
@@ -35,6 +49,9 @@ private:
   Statement extend_;
   Statement forget_;
   Statement inOutbox_;
+  Statement published_;
+  Statement rememberPublished_;
+  Statement forgetPublished_;
 };
 
 }  // namespace ackbox::store::sqlite

@@ -15,11 +15,13 @@ constexpr std::size_t kCachedSessionsMax = 100'000;
 
 }  // namespace
 
-Outbox::Outbox(Context& context, const Peers& peers, OutboxRows& rows, Discovery& discovery)
+Outbox::Outbox(Context& context, const Peers& peers, Subscriptions& subscriptions, OutboxRows& rows,
+               Discovery& discovery)
     : EnqueueSteps(context.connection.handle(), context.options, context.clock, context.random, rows, context.counters,
                    context.lazyRows),
       context_(context),
       peers_(peers),
+      subscriptions_(subscriptions),
       rows_(rows),
       discovery_(discovery),
       // REPLACE deletes the old row first if its message id is in the index. Its age restarts, or the horizon that
@@ -41,6 +43,10 @@ Outbox::Outbox(Context& context, const Peers& peers, OutboxRows& rows, Discovery
 EnqueueReceipt Outbox::enqueue(const Frame& frame) {
   const PeerRow* const peer = peers_.find(frame.peer);
   return run(frame, peer == nullptr ? std::nullopt : std::optional(peer->key));
+}
+
+PublishReceipt Outbox::publish(const Frame& frame) {
+  return EnqueueSteps::publish(frame, subscriptions_.subscribersOf(frame));
 }
 
 void Outbox::beforeChange(const Frame& frame) {

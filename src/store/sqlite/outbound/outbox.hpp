@@ -10,6 +10,7 @@
 #include "store/sqlite/outbound/discovery.hpp"
 #include "store/sqlite/outbound/enqueue_steps.hpp"
 #include "store/sqlite/peers/peers.hpp"
+#include "store/sqlite/peers/subscriptions.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::store::sqlite {
@@ -20,9 +21,10 @@ namespace ackbox::store::sqlite {
 /// All in a transaction but `takeSuperseded`. Thread-safety: none.
 class Outbox final : public store::Outbox, public WriteBack, private EnqueueSteps {
 public:
-  Outbox(Context& context, const Peers& peers, OutboxRows& rows, Discovery& discovery);
+  Outbox(Context& context, const Peers& peers, Subscriptions& subscriptions, OutboxRows& rows, Discovery& discovery);
 
   EnqueueReceipt enqueue(const Frame& frame) override;
+  PublishReceipt publish(const Frame& frame) override;
 
   /// A dead letter, or an acknowledged message that is repeated, and its place.
   struct Redrive {
@@ -74,6 +76,7 @@ private:
 
   Context& context_;
   const Peers& peers_;
+  Subscriptions& subscriptions_;
   OutboxRows& rows_;
   Discovery& discovery_;
   Statement redrive_;

@@ -214,6 +214,11 @@ std::vector<KeyedStatus> SqliteReader::peers() const {
   return impl_->status.peers();
 }
 
+std::vector<PeerSubscription> SqliteReader::subscriptions() const {
+  const MutexLock lock(impl_->mutex);
+  return impl_->status.subscriptions();
+}
+
 std::vector<BlockedSession> SqliteReader::blockedSessions(std::size_t limit) const {
   if (limit < 1 || limit > kPageLooks) {
     throw OptionError("limit", "is " + std::to_string(limit), "1 to 10000");

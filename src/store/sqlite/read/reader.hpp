@@ -46,6 +46,7 @@ public:
                                            std::int64_t after) const override;
   [[nodiscard]] std::vector<MessageInfo> newestDeadLetters(std::size_t limit) const override;
   [[nodiscard]] std::vector<KeyedStatus> peers() const override;
+  [[nodiscard]] std::vector<PeerSubscription> subscriptions() const override;
   [[nodiscard]] std::vector<BlockedSession> blockedSessions(std::size_t limit) const override;
   [[nodiscard]] StoredPage storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit,
                                              std::int64_t after) const override;

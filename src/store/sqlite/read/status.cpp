@@ -25,7 +25,11 @@ StatusReader::StatusReader(sqlite3* connection, std::string_view prefix)
                                  "o.id=s.blocked_by LEFT JOIN ")
                          .append(kUnwrittenTails)
                          .append(" AS t ON t.session_id=s.id WHERE s.blocked_by<>0 ORDER BY s.blocked_by LIMIT ?1"),
-                     prefix) {}
+                     prefix),
+      selectSubscriptions_(connection,
+                           "SELECT s.name,p.name,s.type,s.session,s.since_at_ms FROM #subscriptions AS s JOIN #peers "
+                           "AS p ON p.id=s.peer_id ORDER BY s.name",
+                           prefix) {}
 
 std::vector<KeyedStatus> StatusReader::peers() {
   std::vector<KeyedStatus> found;
@@ -46,6 +50,14 @@ std::vector<KeyedStatus> StatusReader::peers() {
     peer.status.isRemoved = query.integer(10) != 0;
     peer.status.since = pausedAt != WallTime{} ? pausedAt : query.instant(7);
     found.push_back(std::move(peer));
+  }
+  return found;
+}
+
+std::vector<PeerSubscription> StatusReader::subscriptions() {
+  std::vector<PeerSubscription> found;
+  for (Query query(selectSubscriptions_); query.next();) {
+    found.push_back({query.text(0), query.text(1), query.text(2), query.text(3), query.instant(4)});
   }
   return found;
 }

@@ -25,6 +25,7 @@ constexpr const char* kSteps[] = {
     "DELETE FROM #claims",
     "DELETE FROM #vacated_numbers",
     "UPDATE #idempotency_keys SET sequence=0 WHERE sequence<>0",
+    "UPDATE #publications SET sequence=0 WHERE sequence<>0",
     kRenumber,
     "UPDATE #session_states SET last_sequence=0, previous_sequence=0, confirmed_sequence=0, due_at_ms=0, "
     "due_is_firm=0, "

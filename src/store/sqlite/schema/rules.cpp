@@ -176,8 +176,17 @@ constexpr Rule kRules[] = {
     {"session_states", "its session is missing",
      "SELECT session_id FROM #session_states WHERE session_id NOT IN (SELECT id FROM #sessions)", "deleted",
      "DELETE FROM #session_states WHERE session_id IN ({}) RETURNING session_id"},
-    {"idempotency_keys", "it names no message", "SELECT 0 FROM #idempotency_keys WHERE message_id='' OR sequence<0",
-     "deleted", "DELETE FROM #idempotency_keys WHERE message_id='' OR sequence<0 RETURNING 0"},
+    {"idempotency_keys", "it names no message, but a number",
+     "SELECT 0 FROM #idempotency_keys WHERE message_id='' AND sequence<>0 OR sequence<0", "deleted",
+     "DELETE FROM #idempotency_keys WHERE message_id='' AND sequence<>0 OR sequence<0 RETURNING 0"},
+    {"publications", "its key is not known",
+     "SELECT 0 FROM #publications WHERE key NOT IN (SELECT key FROM "
+     "#idempotency_keys)",
+     "deleted", "DELETE FROM #publications WHERE key NOT IN (SELECT key FROM #idempotency_keys) RETURNING 0"},
+    {"subscriptions", "its peer is missing or removed",
+     "SELECT 0 FROM #subscriptions WHERE peer_id NOT IN (SELECT id FROM #peers WHERE removed_at_ms=0)",
+     "nothing is published to it; deleted",
+     "DELETE FROM #subscriptions WHERE peer_id NOT IN (SELECT id FROM #peers WHERE removed_at_ms=0) RETURNING 0"},
     {"idempotency_keys", "the message that it names stands before its first place",
      "SELECT 0 FROM #idempotency_keys AS k JOIN #outbox AS o ON o.id=CAST(substr(k.message_id,-10) AS INTEGER) AND "
      "~=k.message_id WHERE o.sequence<k.sequence UNION ALL SELECT 0 FROM #idempotency_keys AS k JOIN #outbox AS o "

@@ -11,7 +11,8 @@ CREATE TABLE #meta(  -- the file itself; one row
   id INTEGER PRIMARY KEY CHECK(id = 1),    -- there is one row
   origin TEXT NOT NULL,                    -- UUIDv4 made with the file: this store's identity on the wire
   epoch INTEGER NOT NULL,                  -- one more at each open; a smaller one on the wire betrays a restored copy
-  orders INTEGER NOT NULL DEFAULT 0,       -- grows with each pause and resume, so that other processes notice
+  orders INTEGER NOT NULL DEFAULT 0,       -- grows with each pause, resume and change of peers or
+                                           -- subscriptions, so that other processes notice
   recalls INTEGER NOT NULL DEFAULT 0,      -- how often old rows were put back, by any process
   inbox_orders INTEGER NOT NULL DEFAULT 0  -- grows with each change of the inbox by hand, for other processes to notice
 );
@@ -126,11 +127,26 @@ CREATE INDEX #outbox_supersedable ON #outbox(session_id, supersede_key) WHERE st
 CREATE INDEX #outbox_deferred ON #outbox(session_id) WHERE state = 2;
 CREATE TABLE #idempotency_keys(  -- keys that enqueues were given
   key TEXT PRIMARY KEY,           -- the caller's
-  message_id TEXT NOT NULL,       -- of the first message that was enqueued with it
+  message_id TEXT NOT NULL,       -- of the first message that was enqueued with it; empty: of a publish to nobody
   sequence INTEGER NOT NULL,      -- as in that enqueue's receipt
   keep_until_ms INTEGER NOT NULL  -- and for as long as the message is in the outbox
 ) WITHOUT ROWID;
 CREATE INDEX #idempotency_keys_keep_until ON #idempotency_keys(keep_until_ms);
+CREATE TABLE #publications(  -- messages of publishes with an idempotency key; none if nobody had subscribed
+  key TEXT NOT NULL,          -- the idempotency key, and kept as long as that
+  position INTEGER NOT NULL,  -- in the receipt, from 0
+  peer_id INTEGER NOT NULL,   -- the subscriber
+  message_id TEXT NOT NULL,   -- its message
+  sequence INTEGER NOT NULL,  -- as in the receipt
+  PRIMARY KEY(key, position)
+) WITHOUT ROWID;
+CREATE TABLE #subscriptions(  -- which peers get what is published
+  name TEXT PRIMARY KEY,      -- what an operator names it by
+  peer_id INTEGER NOT NULL,   -- the peer, which is not removed
+  type TEXT NOT NULL,         -- the types of frames; a * at the end stands for any end
+  session TEXT NOT NULL,      -- the same of their sessions; empty: any, and none
+  since_at_ms INTEGER NOT NULL  -- when it was made or changed; for people
+) WITHOUT ROWID;
 CREATE TABLE #vacated_numbers(  -- above confirmed_sequence, left by their messages after they may have been sent
   session_id INTEGER NOT NULL,  -- their session
   sequence INTEGER NOT NULL,    -- the number

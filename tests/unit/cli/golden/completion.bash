@@ -3,7 +3,7 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'init serve health stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry resend discard inbox-retry inbox-discard mark-failed pause resume unblock add-peer remove-peer vacuum forget repair backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'init serve health stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry resend discard inbox-retry inbox-discard mark-failed pause resume unblock add-peer remove-peer vacuum forget repair subscribe unsubscribe subscriptions backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
@@ -152,6 +152,16 @@ _ackbox() {
     'repair --prefix') return ;;
     'repair --busy-timeout') return ;;
     'repair --log') words='error warning info debug' ;;
+    'subscribe --prefix') return ;;
+    'subscribe --busy-timeout') return ;;
+    'subscribe --log') words='error warning info debug' ;;
+    'subscribe --type') return ;;
+    'subscribe --session') return ;;
+    'unsubscribe --prefix') return ;;
+    'unsubscribe --busy-timeout') return ;;
+    'unsubscribe --log') words='error warning info debug' ;;
+    'subscriptions --prefix') return ;;
+    'subscriptions --busy-timeout') return ;;
     'backup --prefix') return ;;
     'backup --busy-timeout') return ;;
     'restore --prefix') return ;;
@@ -213,6 +223,9 @@ _ackbox() {
       vacuum) words='-h --help --json --prefix --busy-timeout --log' ;;
       forget) words='-h --help --json --prefix --busy-timeout --log --yes' ;;
       repair) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;
+      subscribe) words='-h --help --json --prefix --busy-timeout --log --type --session' ;;
+      unsubscribe) words='-h --help --json --prefix --busy-timeout --log' ;;
+      subscriptions) words='-h --help --json --prefix --busy-timeout' ;;
       backup) words='-h --help --json --prefix --busy-timeout --overwrite --no-verify' ;;
       restore) words='-h --help --json --prefix --busy-timeout --identity --dry-run' ;;
       check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --unserved --inbox --inbox-age --unattended-age --silent-age --free-disk --log-size' ;;

@@ -143,7 +143,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l prefix -d 'The pr
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l input -d 'The lines of messages (default -, standard input)' -rF
-complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l peer -d 'The peer of lines that name none (default "default")' -x
+complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l peer -d 'The peer of lines that name none, or * for all subscribers (default "default")' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l session -d 'The session of lines that name none (default "default")' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l type -d 'The type of lines that name none' -x
 complete -c ackbox -n '__fish_seen_subcommand_from enqueue' -l max-pending -d 'Refuse frames while this many messages are pending; 0: never (default 1000000)' -x
@@ -288,6 +288,28 @@ complete -c ackbox -n '__fish_seen_subcommand_from repair' -l prefix -d 'The pre
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l dry-run -d 'Only say what would be mended'
+complete -c ackbox -n __fish_use_subcommand -a subscribe -d 'Let a peer get what is published, or change such a subscription, for running agents too'
+complete -c ackbox -n '__fish_seen_subcommand_from subscribe' -F
+complete -c ackbox -n '__fish_seen_subcommand_from subscribe' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from subscribe' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from subscribe' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from subscribe' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from subscribe' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
+complete -c ackbox -n '__fish_seen_subcommand_from subscribe' -l type -d 'Only frames of this type' -x
+complete -c ackbox -n '__fish_seen_subcommand_from subscribe' -l session -d 'Only frames of this session; * at the end stands for any end' -x
+complete -c ackbox -n __fish_use_subcommand -a unsubscribe -d 'End a subscription; messages that are stored stay'
+complete -c ackbox -n '__fish_seen_subcommand_from unsubscribe' -F
+complete -c ackbox -n '__fish_seen_subcommand_from unsubscribe' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from unsubscribe' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from unsubscribe' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from unsubscribe' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from unsubscribe' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
+complete -c ackbox -n __fish_use_subcommand -a subscriptions -d 'List who gets what is published'
+complete -c ackbox -n '__fish_seen_subcommand_from subscriptions' -F
+complete -c ackbox -n '__fish_seen_subcommand_from subscriptions' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from subscriptions' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from subscriptions' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from subscriptions' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n __fish_use_subcommand -a backup -d 'Copy the file as it is at one instant, beside running agents'
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -F
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -l help -d 'Print this help'

@@ -34,6 +34,9 @@ _ackbox() {
     'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
     'forget:Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
     'repair:Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
+    'subscribe:Let a peer get what is published, or change such a subscription, for running agents too'
+    'unsubscribe:End a subscription; messages that are stored stay'
+    'subscriptions:List who gets what is published'
     'backup:Copy the file as it is at one instant, beside running agents'
     'restore:Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
     'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold is reached at its value; off, or a CRITICAL that is left out, is never reached'
@@ -235,7 +238,7 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '--input[The lines of messages (default -, standard input)]:PATH:_files' \
-        '--peer[The peer of lines that name none (default "default")]:NAME:' \
+        '--peer[The peer of lines that name none, or * for all subscribers (default "default")]:NAME:' \
         '--session[The session of lines that name none (default "default")]:NAME:' \
         '--type[The type of lines that name none]:TYPE:' \
         '--max-pending[Refuse frames while this many messages are pending; 0\: never (default 1000000)]:COUNT:' ;;
@@ -423,6 +426,37 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '--dry-run[Only say what would be mended]' ;;
+    subscribe)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
+        ':SUBSCRIPTION:' \
+        ':PEER:' \
+        '--type[Only frames of this type]:TYPE:' \
+        '--session[Only frames of this session; * at the end stands for any end]:NAME:' ;;
+    unsubscribe)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
+        ':SUBSCRIPTION:' ;;
+    subscriptions)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' ;;
     backup)
       _arguments \
         '-h[Print this help]' \

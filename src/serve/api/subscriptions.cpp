@@ -1,0 +1,109 @@
+// Who gets what is published: `GET /v1/subscriptions`, and `GET`, `PUT` and `DELETE` of `/v1/subscriptions/{name}`.
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ackbox/error.hpp"
+#include "json/checked.hpp"
+#include "json/line.hpp"
+#include "records/subscription.hpp"
+#include "serve/api/operations.hpp"
+#include "serve/api/page.hpp"
+#include "serve/api/service.hpp"
+#include "serve/http/answer.hpp"
+
+namespace ackbox::serve {
+namespace {
+
+/// Throws `InvalidRequest`.
+PeerSubscription readSubscription(const std::string& name, std::string_view body) {
+  PeerSubscription read{.name = name};
+  json::CheckedMembers object = json::readObject(json::withoutMark(body));
+  if (!object.problem.empty()) {
+    throw InvalidRequest(object.problem);
+  }
+  for (const auto& [field, value] : object.members.all()) {
+    std::string* const text = field == "peer"      ? &read.peer
+                              : field == "type"    ? &read.type
+                              : field == "session" ? &read.session
+                                                   : nullptr;
+    if (text == nullptr) {
+      throw InvalidRequest("a subscription has no field \"" + std::string(field) + "\": it has peer, type and session");
+    }
+    const std::optional<std::string_view> decoded = object.members.decode(value);
+    if (!decoded) {
+      throw InvalidRequest(std::string(field) + " must be a string");
+    }
+    *text = *decoded;
+  }
+  if (read.peer.empty()) {
+    throw InvalidRequest("peer is missing");
+  }
+  return read;
+}
+
+Response subscribed(Service& service, const Request& request, const PeerSubscription& subscription) {
+  bool isNew = false;
+  try {
+    isNew = service.changes().subscribe(subscription);
+  } catch (const OptionError& error) {
+    return problemAnswer(422, "Invalid subscription", error.field() + ": " + error.problem());
+  } catch (const Error& error) {
+    if (error.code() != Errc::unknownPeer) {
+      throw;
+    }
+    return problemAnswer(422, "Invalid subscription", "the file has no peer '" + subscription.peer + "'");
+  }
+  service.audit().record(request.caller, isNew ? "subscriptions:add" : "subscriptions:change", subscription.name, 1);
+  return jsonAnswer(isNew ? 201 : 200, json::Line().add("name", subscription.name).add("added", isNew).text());
+}
+
+Response noSubscription(const std::string& name) {
+  return problemAnswer(404, "Not found", "no subscription has the name '" + name + "'");
+}
+
+}  // namespace
+
+void listSubscriptions(Service& service, Request&& request, Respond&& respond) {
+  request.query.finish();
+  service.workers().answer(
+      [&service] { return pageAnswer("subscriptions", records::listOf(service.reader().subscriptions()), 0); },
+      std::move(respond));
+}
+
+void showSubscription(Service& service, Request&& request, Respond&& respond) {
+  request.query.finish();
+  service.workers().answer(
+      [&service, name = request.path[0]] {
+        const std::vector<PeerSubscription> all = service.reader().subscriptions();
+        const auto found = std::ranges::find(all, name, &PeerSubscription::name);
+        return found == all.end() ? noSubscription(name) : jsonAnswer(200, records::lineOf(*found).text());
+      },
+      std::move(respond));
+}
+
+void subscribe(Service& service, Request&& request, Respond&& respond) {
+  request.query.finish();
+  PeerSubscription subscription = readSubscription(request.path[0], request.body);
+  service.workers().answer([&service, request = std::move(request),
+                            wanted = std::move(subscription)] { return subscribed(service, request, wanted); },
+                           std::move(respond));
+}
+
+void unsubscribe(Service& service, Request&& request, Respond&& respond) {
+  request.query.finish();
+  service.workers().answer(
+      [&service, request = std::move(request)] {
+        const std::string& name = request.path[0];
+        if (!service.changes().unsubscribe(name)) {
+          return noSubscription(name);
+        }
+        service.audit().record(request.caller, "subscriptions:remove", name, 1);
+        return jsonAnswer(200, json::Line().add("name", name).add("removed", true).text());
+      },
+      std::move(respond));
+}
+
+}  // namespace ackbox::serve

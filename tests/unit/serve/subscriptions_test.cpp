@@ -1,0 +1,122 @@
+// Goal: over HTTP, peers are subscribed, and what is published is answered with a message for each of them.
+// Method: a daemon with two peers that answer; requests, and what its file says.
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "unit/serve/serve_stage.hpp"
+
+namespace ackbox::serve::subscriptions_test {
+namespace {
+
+using nlohmann::json;
+using testing::HttpReply;
+using testing::kJson;
+
+struct Stage : testing::ServeStage {
+  Stage() : ServeStage(testing::Settings{}) {
+    asker().ask("PUT", "/v1/peers/carol", json{{"url", carol.url()}}.dump(), kJson);
+  }
+  int subscribe(const std::string& name, const json& subscription) {
+    return asker().ask("PUT", "/v1/subscriptions/" + name, subscription.dump(), kJson).status;
+  }
+  HttpReply publish(json message) {
+    message["peer"] = "*";
+    return asker().ask("POST", "/v1/messages", message.dump(), kJson);
+  }
+  json get(const std::string& target) { return json::parse(asker().ask("GET", target).body); }
+
+  testing::ServedPeer carol;
+};
+
+}  // namespace
+
+TEST_CASE("P2: What is published is a message for each subscriber, which is sent, and is shown as any other") {
+  Stage stage;
+  CHECK(stage.subscribe("bobs", {{"peer", "bob"}}) == 201);
+  CHECK(stage.subscribe("carols", {{"peer", "carol"}, {"type", "order.*"}, {"session", "north"}}) == 201);
+  const HttpReply reply = stage.publish({{"type", "order.placed"}, {"session", "north"}, {"data", 1}});
+  CHECK(reply.status == 201);
+  CHECK(reply.header("Location").empty());
+  const json published = json::parse(reply.body);
+  CHECK(published.at("status") == "stored");
+  REQUIRE(published.at("messages").size() == 2);
+  CHECK(published["messages"][0].at("peer") == "bob");
+  CHECK(published["messages"][1].at("peer") == "carol");
+  for (const json& message : published.at("messages")) {
+    const json shown = stage.get("/v1/messages/" + message.at("message_id").get<std::string>() + "?wait=30s");
+    CHECK(shown.at("state") == "acked");
+    CHECK(message.at("sequence") == 1);
+  }
+  CHECK(json::parse(stage.publish({{"type", "t"}}).body).at("messages").size() == 1);
+}
+
+TEST_CASE("P3: What is published to nobody is answered as such") {
+  Stage stage;
+  const HttpReply reply = stage.publish({{"type", "t"}});
+  CHECK(reply.status == 200);
+  CHECK(json::parse(reply.body).at("status") == "noSubscriber");
+  CHECK(json::parse(reply.body).at("messages").empty());
+  CHECK(json::parse(reply.body).at("detail").get<std::string>().find("nothing was stored") != std::string::npos);
+}
+
+TEST_CASE("P5: A publish with a key happens once, and its key is refused for another content or one peer's message") {
+  Stage stage;
+  stage.subscribe("bobs", {{"peer", "bob"}});
+  const json message = {{"type", "t"}, {"data", 1}, {"idempotency_key", "k"}};
+  const json first = json::parse(stage.publish(message).body);
+  stage.subscribe("carols", {{"peer", "carol"}});
+  const HttpReply again = stage.publish(message);
+  CHECK(again.status == 200);
+  CHECK(json::parse(again.body).at("status") == "duplicate");
+  CHECK(json::parse(again.body).at("messages") == first.at("messages"));
+  // The id of a CloudEvent is a key as well.
+  const std::string event = R"({"specversion":"1.0","id":"e","source":"urn:x","type":"t","peer":"*","data":2})";
+  const std::string type = "Content-Type: application/cloudevents+json\r\n";
+  CHECK(stage.asker().ask("POST", "/v1/messages", event, type).status == 201);
+  CHECK(stage.asker().ask("POST", "/v1/messages", event, type).status == 200);
+  // One peer's.
+  const auto send = [&](const std::string& peer) {
+    return stage.asker().ask("POST", "/v1/messages",
+                             json{{"peer", peer}, {"type", "t"}, {"idempotency_key", "own"}}.dump(), kJson);
+  };
+  CHECK(send("bob").status == 201);
+  CHECK(send("*").status == 409);
+}
+
+TEST_CASE("A batch has messages to peers and publishes, in the order of the request") {
+  Stage stage;
+  stage.subscribe("bobs", {{"peer", "bob"}});
+  const json batch = {
+      {{"peer", "bob"}, {"type", "t"}}, {{"peer", "*"}, {"type", "t"}}, {{"peer", "bob"}, {"type", "t"}}};
+  const HttpReply reply = stage.asker().ask("POST", "/v1/messages", batch.dump(), kJson);
+  CHECK(reply.status == 200);
+  const json results = json::parse(reply.body).at("results");
+  CHECK(results.at(0).at("sequence") == 1);
+  CHECK(results.at(1).at("messages").at(0).at("sequence") == 2);
+  CHECK(results.at(2).at("sequence") == 3);
+}
+
+TEST_CASE("A subscription is shown, changed and removed, goes with its peer, and is refused with what is wrong") {
+  Stage stage;
+  CHECK(stage.subscribe("all", {{"peer", "carol"}}) == 201);
+  CHECK(stage.subscribe("all", {{"peer", "carol"}, {"type", "order.*"}}) == 200);
+  CHECK(stage.get("/v1/subscriptions/all").at("type") == "order.*");
+  CHECK(stage.get("/v1/subscriptions").at("subscriptions").size() == 1);
+  CHECK(stage.subscribe("x", {{"peer", "nobody"}}) == 422);
+  CHECK(stage.subscribe("x", {{"type", "t"}}) == 422);
+  CHECK(stage.subscribe("x", {{"peer", "bob"}, {"typ", "t"}}) == 422);
+  CHECK(stage.subscribe("x", {{"peer", "bob"}, {"type", 1}}) == 422);
+  CHECK(stage.subscribe("x", {{"peer", "bob"}, {"type", "*.t"}}) == 422);
+  CHECK(stage.subscribe("bobs", {{"peer", "bob"}}) == 201);
+  CHECK(stage.asker().ask("DELETE", "/v1/subscriptions/bobs").status == 200);
+  CHECK(stage.asker().ask("DELETE", "/v1/subscriptions/bobs").status == 404);
+  CHECK(json::parse(stage.asker().ask("DELETE", "/v1/peers/carol").body).at("subscriptions") == 1);
+  CHECK(stage.asker().ask("GET", "/v1/subscriptions/all").status == 404);
+  CHECK(stage.logged("operation=subscriptions:add").size() == 2);
+  CHECK(stage.logged("operation=subscriptions:remove").size() == 1);
+}
+
+}  // namespace ackbox::serve::subscriptions_test
