@@ -111,7 +111,7 @@ TEST_CASE("P3: what is published to nobody is told, and its key stays used") {
   CHECK(world.problems() == "");
 }
 
-TEST_CASE("P5: a key names the same messages, whoever has subscribed since, in every process and after a restart") {
+TEST_CASE("P5: a key names the same messages after subscriptions changed, in every process and after a restart") {
   Published world;
   auto store = world.open();
   Published::subscribe(*store, "alice");

@@ -7,6 +7,7 @@
 #include "ackbox/frame.hpp"
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
+#include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
 
