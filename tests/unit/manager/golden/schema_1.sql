@@ -7,7 +7,8 @@ CREATE TABLE ackbox_meta(  -- the file itself; one row
   id INTEGER PRIMARY KEY CHECK(id = 1),    -- there is one row
   origin TEXT NOT NULL,                    -- UUIDv4 made with the file: this store's identity on the wire
   epoch INTEGER NOT NULL,                  -- one more at each open; a smaller one on the wire betrays a restored copy
-  orders INTEGER NOT NULL DEFAULT 0,       -- grows with each pause and resume, so that other processes notice
+  orders INTEGER NOT NULL DEFAULT 0,       -- grows with each pause, resume and change of peers or
+                                           -- subscriptions, so that other processes notice
   recalls INTEGER NOT NULL DEFAULT 0,      -- how often old rows were put back, by any process
   inbox_orders INTEGER NOT NULL DEFAULT 0  -- grows with each change of the inbox by hand, for other processes to notice
 );
@@ -111,11 +112,26 @@ CREATE INDEX ackbox_outbox_supersedable ON ackbox_outbox(session_id, supersede_k
 CREATE INDEX ackbox_outbox_deferred ON ackbox_outbox(session_id) WHERE state = 2;
 CREATE TABLE ackbox_idempotency_keys(  -- keys that enqueues were given
   key TEXT PRIMARY KEY,           -- the caller's
-  message_id TEXT NOT NULL,       -- of the first message that was enqueued with it
+  message_id TEXT NOT NULL,       -- of the first message that was enqueued with it; empty: of a publish to nobody
   sequence INTEGER NOT NULL,      -- as in that enqueue's receipt
   keep_until_ms INTEGER NOT NULL  -- and for as long as the message is in the outbox
 ) WITHOUT ROWID;
 CREATE INDEX ackbox_idempotency_keys_keep_until ON ackbox_idempotency_keys(keep_until_ms);
+CREATE TABLE ackbox_publications(  -- messages of publishes with an idempotency key; none if nobody had subscribed
+  key TEXT NOT NULL,          -- the idempotency key, and kept as long as that
+  position INTEGER NOT NULL,  -- in the receipt, from 0
+  peer_id INTEGER NOT NULL,   -- the subscriber
+  message_id TEXT NOT NULL,   -- its message
+  sequence INTEGER NOT NULL,  -- as in the receipt
+  PRIMARY KEY(key, position)
+) WITHOUT ROWID;
+CREATE TABLE ackbox_subscriptions(  -- which peers get what is published
+  name TEXT PRIMARY KEY,      -- what an operator names it by
+  peer_id INTEGER NOT NULL,   -- the peer, which is not removed
+  type TEXT NOT NULL,         -- the types of frames; a * at the end stands for any end
+  session TEXT NOT NULL,      -- the same of their sessions; empty: any, and none
+  since_at_ms INTEGER NOT NULL  -- when it was made or changed; for people
+) WITHOUT ROWID;
 CREATE TABLE ackbox_vacated_numbers(  -- above confirmed_sequence, left by their messages after they may have been sent
   session_id INTEGER NOT NULL,  -- their session
   sequence INTEGER NOT NULL,    -- the number
@@ -263,7 +279,7 @@ CREATE VIEW ackbox_peers_view AS SELECT name AS peer,url,nullif(agent,'') AS age
 CREATE VIEW ackbox_processed_messages_view AS SELECT id AS message_id,source,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,processed_at_ms))/1000.0,'unixepoch') AS processed_at,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,keep_until_ms))/1000.0,'unixepoch') AS keep_until FROM ackbox_processed_messages;
 CREATE VIEW ackbox_inbox_messages AS WITH RECURSIVE lines(owner,place,line,rest) AS (SELECT id,0,'',applications FROM ackbox_owners WHERE applications<>'' UNION ALL SELECT owner,place+1,substr(rest,1,instr(rest,char(10))-1),substr(rest,instr(rest,char(10))+1) FROM lines WHERE instr(rest,char(10))>0),parts(owner,place,mailbox,line) AS (SELECT owner,place,substr(line,1,instr(line,char(9))-1),substr(line,instr(line,char(9))+1) FROM lines WHERE place>0),applications(owner,place,mailbox,pattern,away) AS (SELECT owner,place,mailbox,substr(line,1,instr(line,char(9))-1),CAST(substr(line,instr(line,char(9))+1) AS INTEGER) FROM parts) SELECT frame_id AS message_id,id AS row_id,source,nullif(origin,'') AS origin,nullif(substr(i.session,1,instr(i.session,char(31))-1),'') AS mailbox,nullif(substr(session,instr(session,char(31))+1),'') AS session,nullif(sequence,0) AS sequence,type,CASE WHEN owner_id=0 AND due_at_ms>1000*CAST(strftime('%s','now') AS INTEGER) THEN 'BACKOFF' WHEN owner_id=0 AND sequence>0 AND EXISTS(SELECT 1 FROM ackbox_inbox AS b WHERE b.source=i.source AND b.origin=i.origin AND b.session=i.session AND b.sequence>0 AND b.sequence<i.sequence) THEN 'BEHIND' WHEN (SELECT away FROM applications WHERE (mailbox=substr(i.session,1,instr(i.session,char(31))-1) OR (mailbox='*' AND substr(i.session,1,instr(i.session,char(31))-1)<>'')) AND (i.type=pattern OR (substr(pattern,-1)='*' AND substr(i.type,1,length(pattern)-1)=substr(pattern,1,length(pattern)-1))) ORDER BY mailbox='*',owner,place LIMIT 1)<>0 THEN 'UNATTENDED' WHEN owner_id<>0 THEN 'RUNNING' ELSE 'WAITING' END AS state,deferred AS was_deferred,(SELECT pid FROM ackbox_owners WHERE id=owner_id) AS process_id,retry_count,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,nullif(due_at_ms,0)))/1000.0,'unixepoch') AS due_at,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,accepted_at_ms))/1000.0,'unixepoch') AS accepted_at,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,time_ms))/1000.0,'unixepoch') AS enqueued_at,strftime('%Y-%m-%dT%H:%M:%fZ',max(-62167219200000,min(253402300799999,expires_at_ms))/1000.0,'unixepoch') AS expires_at,audience,correlation_id,traceparent,last_error,CAST(data AS TEXT) AS data,data_content_type FROM ackbox_inbox AS i;
 INSERT INTO ackbox_schema VALUES(1,'0.1.0');
-INSERT INTO ackbox_meta VALUES(1,'b3f2af6d-0fc7-40c5-853b-559647364cea',1,6,0,0);
+INSERT INTO ackbox_meta VALUES(1,'b3f2af6d-0fc7-40c5-853b-559647364cea',1,7,0,0);
 INSERT INTO ackbox_owners VALUES(1,4711,1700000000000,1,'	unwanted	0	
 ');
 DELETE FROM sqlite_sequence;
@@ -288,6 +304,7 @@ INSERT INTO ackbox_sessions VALUES(9,1,'left',4,0,0,0,0,0);
 INSERT INTO ackbox_sessions VALUES(10,1,'halted',4,0,1715728400000,0,0,0);
 INSERT INTO ackbox_sessions VALUES(11,5,'paused',4,0,0,0,0,0);
 INSERT INTO ackbox_sessions VALUES(12,1,'states',4,0,0,0,0,0);
+INSERT INTO ackbox_sessions VALUES(13,5,'published',4,0,0,0,0,0);
 INSERT INTO ackbox_session_states VALUES(1,2,2,2,0,0,0,0,1);
 INSERT INTO ackbox_session_states VALUES(2,3,3,3,0,0,1,0,3);
 INSERT INTO ackbox_session_states VALUES(3,2,0,0,0,0,2,0,6);
@@ -300,6 +317,7 @@ INSERT INTO ackbox_session_states VALUES(9,1,0,0,0,0,0,0,12);
 INSERT INTO ackbox_session_states VALUES(10,0,0,0,0,0,0,0,0);
 INSERT INTO ackbox_session_states VALUES(11,0,0,0,0,0,0,0,0);
 INSERT INTO ackbox_session_states VALUES(12,2,0,0,0,0,1,0,22);
+INSERT INTO ackbox_session_states VALUES(13,0,0,0,0,0,0,0,0);
 INSERT INTO ackbox_claims VALUES(-1,1,24);
 INSERT INTO ackbox_claims VALUES(0,1,192);
 INSERT INTO ackbox_outbox VALUES(1,1,1,3,1,0,1715728400000,4869328400000,NULL,NULL,NULL,5453838487,1075795881,'ackbox.ack.v1',NULL,NULL,NULL,NULL,NULL,NULL,CAST('{"results":[{"id":"booked-1","sessionseq":"1","outcome":"ack","result":{"booked":true}}]}' AS BLOB));
@@ -326,7 +344,11 @@ INSERT INTO ackbox_outbox VALUES(23,12,2,0,0,0,1715728400000,0,NULL,NULL,'state-
 INSERT INTO ackbox_outbox VALUES(24,2,5,0,0,0,1715728400000,0,NULL,NULL,NULL,5462949300,1942420432,'test.event',NULL,NULL,NULL,NULL,NULL,NULL,CAST('"of an id that ackbox made"' AS BLOB));
 INSERT INTO ackbox_outbox VALUES(25,7,0,0,0,0,1715728400000,0,NULL,NULL,'unordered-1',NULL,2098443454,'test.event',NULL,NULL,NULL,NULL,NULL,NULL,CAST('{"id":"unordered-1"}' AS BLOB));
 INSERT INTO ackbox_outbox VALUES(26,7,0,0,0,0,1715728400000,0,NULL,NULL,'unordered-2',NULL,911243618,'test.event',NULL,NULL,NULL,NULL,NULL,NULL,CAST('{"id":"unordered-2"}' AS BLOB));
+INSERT INTO ackbox_outbox VALUES(27,13,1,0,0,0,1715728400000,0,NULL,NULL,NULL,5466045659,545218412,'test.event',NULL,NULL,NULL,NULL,NULL,NULL,CAST('{"id":""}' AS BLOB));
 INSERT INTO ackbox_idempotency_keys VALUES('key-4','full-4',4,1716333200000);
+INSERT INTO ackbox_idempotency_keys VALUES('key-of-all','018f7961-be80-7517-8d3c-db0000000027',1,1716333200000);
+INSERT INTO ackbox_publications VALUES('key-of-all',0,5,'018f7961-be80-7517-8d3c-db0000000027',1);
+INSERT INTO ackbox_subscriptions VALUES('all',5,'*','',1715728400000);
 INSERT INTO ackbox_vacated_numbers VALUES(9,1,'dead-discarded');
 INSERT INTO ackbox_inbound_sessions VALUES(2,'urn:agent:bob','00000000000000000000000000000002','waiting',2,1,0,1700000000000,'waiting-2',8300831075821337036);
 INSERT INTO ackbox_inbound_sessions VALUES(3,'urn:agent:bob','00000000000000000000000000000003','quick',3,1,0,1715728400000,'quick-3',8992320403631177261);
