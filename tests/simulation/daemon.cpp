@@ -29,9 +29,9 @@ Daemon::Daemon(testing::SimulatedProcess& process, Common& common, const Place& 
   client.clock = clock;
   pusher_ = std::make_shared<serve::Pusher>(process.executor(), std::vector{rule}, client, common.reach.log(),
                                             std::make_shared<PushApplication>(process, common, place));
-  streams_ = std::make_shared<serve::FrameStreams>(process.executor(), clock, random, kStreamsMax,
-                                                   serve::StreamedFrames{.types = {kPulled}, .pushed = {kPushed}},
-                                                   common.reach.log());
+  streams_ = std::make_shared<serve::FrameStreams>(
+      process.executor(), clock, random, kStreamsMax,
+      serve::StreamedFrames{.types = {std::string(kPulled)}, .pushed = {std::string(kPushed)}}, common.reach.log());
   board_ = std::make_shared<serve::ApplicationBoard>(process.executor(), clock, [pusher = pusher_, streams = streams_] {
     std::vector<Application> applications;
     pusher->addApplications(applications);
