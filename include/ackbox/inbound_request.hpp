@@ -34,6 +34,9 @@ struct InboundRequest {
   /// Whether it came to a loopback address of this machine. `host` is its `Host` header as received.
   bool onLoopback = false;
   std::string host = {};
+  /// The `source` of the event in a request that a `MailboxFetcher` of this process made; empty in any other. Nothing
+  /// that a request from outside contains may set it: it is proof of the sender, see `InboundPeer::byMailbox`.
+  std::string fetchedFrom = {};
 };
 
 /// The response to an `InboundRequest`.

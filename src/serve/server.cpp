@@ -191,6 +191,9 @@ public:
     if (secretWatch_) {
       secretWatch_->stop();
     }
+    if (fetchers_) {
+      fetchers_->stop();
+    }
     if (inboxServer_) {
       inboxServer_->stop();
       inboxServer_.reset();
@@ -381,6 +384,14 @@ private:
           return isTaken(frame.type) ? HandlerResult::defer() : refuse(frame.type);
         },
         std::move(options));
+    if (!inbox.fetch.empty()) {
+      fetchers_ = std::make_shared<Fetchers>(*handler_, inbox.fetch, systemClock(), config_.outbox.log);
+      service_.setFetchers(fetchers_);
+      fetchers_->start(thread_.executor());
+    }
+    if (!inbox.isListening) {
+      return;
+    }
     InboundServerOptions server = inbox.server;
     server.connectionsMax = connections_;
     inboxServer_.emplace(*handler_, std::move(server));
@@ -442,6 +453,8 @@ private:
   // The types that were logged; each is logged once. Owned by the store's thread.
   std::set<std::string> unwantedTypes_;
   std::optional<InboundHandler> handler_;
+  // Null if there are no mailboxes.
+  std::shared_ptr<Fetchers> fetchers_;
   std::optional<InboundServer> inboxServer_;
   std::string inboxUrl_;
 };

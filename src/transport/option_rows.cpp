@@ -57,4 +57,27 @@ std::span<const Option<HttpSenderOptions>> senderOptionRows() {
   return kRows;
 }
 
+std::span<const Option<MailboxFetcherOptions>> mailboxOptionRows() {
+  using O = MailboxFetcherOptions;
+  using Slot = OptionSlot;
+  using enum OptionUnit;
+  static constexpr Option<O> kRows[] = {
+      {"window", [](O& o) -> Slot { return &o.window; }, count, 1, 1'024, "frames in hand at once"},
+      {"connectTimeout", [](O& o) -> Slot { return &o.connectTimeout; }, duration, 1, kDurationMost,
+       "connecting to one address of the hub"},
+      {"silenceTimeout", [](O& o) -> Slot { return &o.silenceTimeout; }, duration, 1, kDurationMost,
+       "how long the stream may be silent"},
+      {"settleTimeout", [](O& o) -> Slot { return &o.settleTimeout; }, duration, 1, kDurationMost,
+       "one request that reports outcomes"},
+      {"reconnectLeast", [](O& o) -> Slot { return &o.reconnectLeast; }, duration, 1, kDurationMost,
+       "the first pause before a lost stream is opened again"},
+      {"reconnectMost", [](O& o) -> Slot { return &o.reconnectMost; }, duration, 1, kDurationMost,
+       "the longest pause before a lost stream is opened again"},
+      {"secretsGrace", [](O& o) -> Slot { return &o.secretsGrace; }, duration, 0,
+       std::uint64_t{protocol::kSecretsGraceMax.count()},
+       "how long a token goes on whose source cannot be read any more"},
+  };
+  return kRows;
+}
+
 }  // namespace ackbox::transport

@@ -4,6 +4,7 @@
 
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_server.hpp"
+#include "ackbox/mailbox_fetcher.hpp"
 #include "base/option.hpp"
 
 namespace ackbox::transport {
@@ -11,5 +12,6 @@ namespace ackbox::transport {
 /// The numbers among the options, each with its range.
 [[nodiscard]] std::span<const Option<InboundServerOptions>> serverOptionRows();
 [[nodiscard]] std::span<const Option<HttpSenderOptions>> senderOptionRows();
+[[nodiscard]] std::span<const Option<MailboxFetcherOptions>> mailboxOptionRows();
 
 }  // namespace ackbox::transport

@@ -42,7 +42,7 @@ bool contains(const std::vector<std::string>& list, std::string_view wanted) {
 
 struct PeerRegistry::Peer {
   InboundPeer options;
-  // Null: known only by its certificate.
+  // Null: known only by its certificate or by a mailbox.
   std::shared_ptr<protocol::KeyCache> keys;
 };
 
@@ -85,8 +85,9 @@ PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self,
       if (peer->keys->current()->verifyingKeys() == 0) {
         refuse(index, "secrets", "none of them can verify a request; add whsec_ or whpk_");
       }
-    } else if (!peer->options.byCertificate) {
-      refuse(index, "secrets", "there is no way to know this peer; give it secrets, or `byCertificate`");
+    } else if (!peer->options.byCertificate && !peer->options.byMailbox) {
+      refuse(index, "secrets",
+             "there is no way to know this peer; give it secrets, or `byCertificate`, or `byMailbox`");
     }
     peers_.push_back(std::move(peer));
   }
@@ -102,6 +103,11 @@ const PeerRegistry::Peer* PeerRegistry::byCertificate(const InboundRequest& requ
     }
   }
   return nullptr;
+}
+
+const PeerRegistry::Peer* PeerRegistry::byMailbox(const InboundRequest& request) const {
+  const auto found = request.fetchedFrom.empty() ? byAgent_.end() : byAgent_.find(request.fetchedFrom);
+  return found != byAgent_.end() && found->second->options.byMailbox ? found->second : nullptr;
 }
 
 // The claim is not signed and need not be: it only selects the keys, and the frames' source is checked against the
@@ -136,6 +142,10 @@ std::optional<PeerRegistry::Sender> PeerRegistry::authenticate(const InboundRequ
                                                                InboundRefusal& refusal) const {
   if (const Peer* const peer = byCertificate(request)) {
     return Sender{peer, peer->keys ? peer->keys->current() : nullptr, true};
+  }
+  // The answer stays in this process, and needs no signature.
+  if (const Peer* const peer = byMailbox(request)) {
+    return Sender{peer, nullptr, true};
   }
   if (allowAnonymous_ && (request.webhookSignature.empty() || peers_.empty())) {
     return Sender{};

@@ -71,6 +71,7 @@ private:
   [[nodiscard]] InboundRefusal refusalOf(const InboundRequest& request, bool isKnown,
                                          protocol::SignatureVerdict verdict) const;
   [[nodiscard]] const Peer* byCertificate(const InboundRequest& request) const;
+  [[nodiscard]] const Peer* byMailbox(const InboundRequest& request) const;
   [[nodiscard]] std::vector<const Peer*> candidates(const InboundRequest& request) const;
 
   const std::shared_ptr<Clock> clock_;

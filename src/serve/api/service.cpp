@@ -75,6 +75,10 @@ std::vector<records::Symptom> Service::troubles() {
                          formatTimestamp(first.since) + ": " + first.cause,
                      "correct the cause: the earlier secrets stay valid only for a while (secrets_grace)"});
   }
+  if (std::string problem = fetchers_ ? fetchers_->problem() : std::string(); !problem.empty()) {
+    found.push_back({"mailbox", records::Weight::warning, std::move(problem),
+                     "check the hub, and url, token_file and agent of inbox.fetch; frames wait at the hub"});
+  }
   return found;
 }
 

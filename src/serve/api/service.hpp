@@ -65,6 +65,11 @@ public:
   void setSecretWatch(std::shared_ptr<const SecretWatch> watch) { secretWatch_ = std::move(watch); }
   [[nodiscard]] const SecretWatch& secretWatch() const noexcept { return *secretWatch_; }
 
+  /// Must be called before requests arrive, if there are mailboxes.
+  void setFetchers(std::shared_ptr<const Fetchers> fetchers) { fetchers_ = std::move(fetchers); }
+  /// Null if no mailbox is fetched.
+  [[nodiscard]] const Fetchers* fetchers() const noexcept { return fetchers_.get(); }
+
   /// Must be called before requests arrive.
   void setConfig(std::shared_ptr<const Config> config) { config_ = std::move(config); }
   [[nodiscard]] const Config& config() const noexcept { return *config_; }
@@ -95,6 +100,7 @@ private:
   std::shared_ptr<FrameStreams> frameStreams_;
   std::function<FrameWaits()> readFrameWaits_;
   std::shared_ptr<const SecretWatch> secretWatch_;
+  std::shared_ptr<const Fetchers> fetchers_;
   std::shared_ptr<const Config> config_;
   const std::shared_ptr<EventStreams> events_;
   const Audit audit_;

@@ -20,6 +20,7 @@
 #include "serve/inbox/pusher.hpp"
 #include "transport/http_server.hpp"
 #include "transport/listener.hpp"
+#include "transport/mailbox_run.hpp"
 #include "transport/networks.hpp"
 #include "transport/tls_context.hpp"
 
@@ -322,6 +323,13 @@ void checkDelivery(Section& section, const HttpSenderOptions& sender, const Deli
   plain.secrets = {};
   if (reportOne(section, refusal(plain), "url", secretsField)) {
     reportOne(section, refusal(rule), secretsField, secretsField);
+  }
+}
+
+void checkFetch(Section& section, const FetchRule& rule) {
+  report(section, refusalOf([&] { transport::validate(rule.options); }), "url");
+  if (!rule.tokenFile.empty() && section.reading().looksAtFiles) {
+    checkHeaders(section, "token_file", rule.tokenFile, SecretSource::bearer(rule.options.token));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "ackbox/tls.hpp"
 #include "serve/config/section.hpp"
 #include "serve/inbox/delivery_rule.hpp"
+#include "serve/inbox/fetchers.hpp"
 
 namespace ackbox::serve {
 
@@ -50,6 +51,8 @@ void checkPeers(Section& root, HttpSender& probe, const std::vector<PeerOptions>
 /// Checks the section of one entry of `deliver`.
 void checkDelivery(Section& section, const HttpSenderOptions& sender, const DeliveryRule& rule,
                    std::string_view secretsField);
+/// Checks the section of one entry of `fetch`.
+void checkFetch(Section& section, const FetchRule& rule);
 /// Checks the section of the inbox. `secretsFields` has one entry for each of its peers.
 void checkInbox(Section& section, const InboundServerOptions& server, const InboundOptions& handler,
                 std::string_view agent, const std::vector<std::string>& secretsFields);

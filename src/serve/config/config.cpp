@@ -246,6 +246,8 @@ std::vector<std::string> readSenders(Section& section, std::vector<InboundPeer>&
     InboundPeer peer;
     inner.texts({"agents", "the agent URIs that it may use"}, peer.agents);
     inner.flag({"by_certificate", "whether its certificate alone proves who it is"}, peer.byCertificate);
+    inner.flag({"by_mailbox", "whether frames that inbox.fetch fetches and that name it as their source are believed"},
+               peer.byMailbox);
     inner.flag({"may_send", "whether it may send messages"}, peer.maySend);
     inner.flag({"may_ack", "whether it may send ACK events"}, peer.mayAck);
     inner.texts({"sessions", "the sessions that it may use, as names or beginnings with *; none: all"}, peer.sessions);
@@ -294,6 +296,27 @@ void readMailboxes(Section& section, const std::string& agent, InboxConfig& inbo
   section.option(protocol::inboundOptionRows(), "deferred.mailboxes.mailboxFramesMax", inbox.handler);
 }
 
+/// Reads the mailboxes that frames are fetched from. `tls` is that of the sender, and `agent` this agent's URI.
+void readFetch(Section& section, const HttpSenderOptions& sender, const std::string& agent,
+               std::vector<FetchRule>& rules) {
+  section.objects("fetch", [&](Section& inner) {
+    FetchRule rule;
+    rule.options.agent = agent;
+    rule.options.tls = sender.tls;
+    inner.text({"url", "of the hub's API, such as https://hub.example:7070"}, rule.options.url);
+    inner.flag({"allow_plain_http", "whether url may be http:// to another machine"}, rule.options.allowPlainHttp);
+    inner.path({"token_file", "the hub's token of this agent"}, rule.tokenFile);
+    inner.text({"agent", "whose mailbox it is; without it that of agent; empty: the hub's own inbox"},
+               rule.options.agent);
+    inner.option(transport::mailboxOptionRows(), "window", rule.options);
+    if (!rule.tokenFile.empty()) {
+      rule.options.token = SecretSource::file(rule.tokenFile);
+    }
+    checkFetch(inner, rule);
+    rules.push_back(std::move(rule));
+  });
+}
+
 void readInbox(Section& root, const HttpSenderOptions& sender, const std::string& agent,
                std::optional<InboxConfig>& config) {
   root.object("inbox", [&](Section& section) {
@@ -318,6 +341,8 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
       }
     }
     readMailboxes(section, agent, inbox);
+    readFetch(section, sender, agent, inbox.fetch);
+    inbox.isListening = inbox.fetch.empty() || section.has("listen");
     if (!section.has("deliver") && !section.has("pull") && !section.has("mailboxes")) {
       section.problem("deliver",
                       "must name the applications that frames go to, or pull the types that they ask for; where only "
@@ -330,7 +355,7 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
 /// Checks both addresses for a collision.
 void checkPlaces(Section& root, const Config& config) {
   const ApiConfig& api = config.api;
-  if (config.inbox &&
+  if (config.inbox && config.inbox->isListening &&
       transport::ListenAddress(api.address, api.port)
           .collidesWith(transport::ListenAddress(config.inbox->server.address, config.inbox->server.port))) {
     root.problem("inbox.listen", "must be another one than listen: peers and callers of the API have each their own");

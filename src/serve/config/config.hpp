@@ -17,6 +17,7 @@
 #include "serve/config/document.hpp"
 #include "serve/config/section.hpp"
 #include "serve/inbox/delivery_rule.hpp"
+#include "serve/inbox/fetchers.hpp"
 
 namespace ackbox::serve {
 
@@ -45,6 +46,10 @@ struct InboxConfig {
   std::vector<std::string> pull = {};
   /// See `DeferredMailboxes::agents`.
   std::vector<std::string> mailboxes = {};
+  /// Mailboxes at other daemons, from which frames are fetched.
+  std::vector<FetchRule> fetch = {};
+  /// Whether peers can connect here. An inbox that fetches its frames needs no address.
+  bool isListening = true;
 };
 
 /// What peers that callers of the API add to the file may do.

@@ -82,6 +82,13 @@ void addSecrets(std::string& stamp, const Destination& destination) {
   addSource<protocol::OwnHeaders>(stamp, destination.headers);
 }
 
+/// Of a mailbox.
+void addSecrets(std::string& stamp, const FetchRule& rule) {
+  if (rule.options.token) {
+    addSource<protocol::OwnHeaders>(stamp, SecretSource::bearer(rule.options.token));
+  }
+}
+
 template <typename Entries>
 void addSecrets(std::string& stamp, const std::string& list, const Entries& entries) {
   for (std::size_t index = 0; index < entries.size(); ++index) {
@@ -105,6 +112,7 @@ FileStamps FileStamps::of(const Config& config) {
     addTls(stamps.certificates, config.inbox->server.tls);
     addSecrets(stamps.secrets, "inbox.peers", config.inbox->handler.peers);
     addSecrets(stamps.secrets, "inbox.deliver", config.inbox->deliver);
+    addSecrets(stamps.secrets, "inbox.fetch", config.inbox->fetch);
   }
   return stamps;
 }

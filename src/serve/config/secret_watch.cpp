@@ -56,6 +56,11 @@ SecretWatch::SecretWatch(boost::asio::any_io_executor executor, std::shared_ptr<
       add("inbox.deliver", rule.url, rule.secrets, problemOf<protocol::KeyRing>);
       add("inbox.deliver.headers", rule.url, rule.headers, problemOf<protocol::OwnHeaders>);
     }
+    for (const FetchRule& rule : config.inbox->fetch) {
+      if (rule.options.token) {
+        add("inbox.fetch", rule.options.url, SecretSource::bearer(rule.options.token), problemOf<protocol::OwnHeaders>);
+      }
+    }
   }
 }
 

@@ -19,9 +19,10 @@ namespace ackbox::serve {
 
 /// Secrets that cannot be used.
 struct SecretProblem {
-  /// The list of the configuration: `peers`, `inbox.peers` or `inbox.deliver`; followed by `.headers` for headers.
+  /// The list of the configuration: `peers`, `inbox.peers`, `inbox.deliver` or `inbox.fetch`; followed by `.headers`
+  /// for headers.
   std::string use;
-  /// The peer's name, the first of its agents, or the application's URL.
+  /// The peer's name, the first of its agents, or the URL of the application or the mailbox.
   std::string name;
   std::string cause;
   WallTime since;

@@ -16,6 +16,7 @@
 #include <ackbox/inbound_peer.hpp>
 #include <ackbox/inbound_request.hpp>
 #include <ackbox/inbound_server.hpp>
+#include <ackbox/mailbox_fetcher.hpp>
 #include <ackbox/message.hpp>
 #include <ackbox/message_page.hpp>
 #include <ackbox/options.hpp>
@@ -68,6 +69,8 @@ void initializeSomeMembers() {
   (void)InboundResponse{.status = {}};
   (void)InboundServerOptions{.address = {}};
   (void)InboundServerStats{.connections = {}};
+  (void)MailboxFetcherOptions{.url = {}};
+  (void)MailboxStatus{.state = {}};
   (void)MessageInfo{.messageId = {}};
   (void)MessageFilter{.state = {}};
   (void)MessagePage{.messages = {}};

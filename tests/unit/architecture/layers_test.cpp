@@ -96,12 +96,12 @@ const std::vector<Layer>& layers() {
 /// Headers that declare an object of the library with its operations. All other headers of include/ackbox are values.
 const std::vector<std::string_view>& facadeHeaders() {
   static const std::vector<std::string_view> all = {
-      "ackbox/async.hpp",           "ackbox/deferred_frame.hpp",
-      "ackbox/http_sender.hpp",     "ackbox/inbound_handler.hpp",
-      "ackbox/inbound_server.hpp",  "ackbox/outbox_manager.hpp",
-      "ackbox/outbox_operator.hpp", "ackbox/outbox_reader.hpp",
-      "ackbox/outbox_writer.hpp",   "ackbox/pull.hpp",
-      "ackbox/router.hpp",
+      "ackbox/async.hpp",          "ackbox/deferred_frame.hpp",
+      "ackbox/http_sender.hpp",    "ackbox/inbound_handler.hpp",
+      "ackbox/inbound_server.hpp", "ackbox/mailbox_fetcher.hpp",
+      "ackbox/outbox_manager.hpp", "ackbox/outbox_operator.hpp",
+      "ackbox/outbox_reader.hpp",  "ackbox/outbox_writer.hpp",
+      "ackbox/pull.hpp",           "ackbox/router.hpp",
   };
   return all;
 }
@@ -124,7 +124,7 @@ const std::vector<Below>& belowFacades() {
       {"src/reception/", {}},
       {"src/sqlite/", {}},
       {"src/store/", {}},
-      {"src/transport/", {"ackbox/inbound_server.hpp", "ackbox/http_sender.hpp"}},
+      {"src/transport/", {"ackbox/inbound_server.hpp", "ackbox/http_sender.hpp", "ackbox/mailbox_fetcher.hpp"}},
       {"src/manager/run/", {}},
       {"src/manager/log/", {}},
   };

@@ -438,6 +438,25 @@ TEST_CASE("A certificate that names a peer is a proof where that was asked for, 
   CHECK(claiming("urn:agent:alice") == 200);
 }
 
+TEST_CASE("P11: a mailbox's word is a proof of the peers for which that was asked, and of what they may do alone") {
+  std::vector<InboundPeer> peers = aliceAndCarol();
+  peers[0].byMailbox = true;
+  peers.push_back({.agents = {"urn:agent:dave"}, .byMailbox = true, .maySend = false});
+  Receiver bob({.peers = peers});
+  const auto statusOf = [&](const std::string& fetchedFrom, const std::string& source) {
+    InboundRequest request = requestFrom(source);
+    request.fetchedFrom = fetchedFrom;
+    return bob.post(request).status;
+  };
+  CHECK(statusOf("urn:agent:alice", "urn:agent:alice") == 200);
+  // Without the mailbox's word, with another source, with keys of its own, unknown, and without the right.
+  CHECK(statusOf("", "urn:agent:alice") == 401);
+  CHECK(statusOf("urn:agent:alice", "urn:agent:carol") == 403);
+  CHECK(statusOf("urn:agent:carol", "urn:agent:carol") == 401);
+  CHECK(statusOf("urn:agent:mallory", "urn:agent:mallory") == 401);
+  CHECK(statusOf("urn:agent:dave", "urn:agent:dave") == 403);
+}
+
 TEST_CASE("hostile: requests that name nobody: the keys of all peers are tried, up to a number that is not expensive") {
   Receiver few({.peers = aliceAndCarol()});
   InboundRequest request = requestFrom("urn:agent:carol");
@@ -588,6 +607,7 @@ TEST_CASE("peers that cannot be told apart or known are refused when the handler
   // A key would sign for both sides; a certificate does not.
   CHECK_FALSE(refusal({{.agents = {"urn:agent:bob"}, .secrets = secretsOf({kAliceKey})}}).empty());
   CHECK(refusal({{.agents = {"urn:agent:bob"}, .byCertificate = true}}).empty());
+  CHECK(refusal({{.agents = {"urn:agent:alice"}, .byMailbox = true}}).empty());
   const std::string malformed = refusal({{.agents = {"urn:a"}, .secrets = secretsOf({"whsec_SecretLetters"})}});
   CHECK(malformed.find("secrets[0]") != std::string::npos);
   CHECK(malformed.find("Letters") == std::string::npos);

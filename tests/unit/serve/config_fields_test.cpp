@@ -55,6 +55,7 @@ std::string optionTables() {
   addTable(out, "InboundOptions", protocol::inboundOptionRows());
   addTable(out, "InboundServerOptions", transport::serverOptionRows());
   addTable(out, "HttpSenderOptions", transport::senderOptionRows());
+  addTable(out, "MailboxFetcherOptions", transport::mailboxOptionRows());
   return out.str();
 }
 

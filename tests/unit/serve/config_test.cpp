@@ -499,6 +499,31 @@ TEST_CASE("An inbox posts its frames, or gives them to streams, or both") {
   CHECK(problemsOf(R"({"inbox": {"allow_anonymous": true, "deliver": [{"url": "http://127.0.0.1:1/"}]}})").empty());
 }
 
+TEST_CASE("An inbox that fetches from a mailbox needs no address, and what is wrong with the mailbox has its field") {
+  const std::string peer = R"("pull": ["*"], "peers": [{"agents": ["urn:b"], "by_mailbox": true}])";
+  const Config config = read(R"({"agent": "urn:agent:carol", "inbox": {)" + peer +
+                             R"(, "fetch": [{"url": "https://hub.example/out/", "window": 8}]}})");
+  REQUIRE(config.inbox);
+  CHECK_FALSE(config.inbox->isListening);
+  CHECK(config.inbox->handler.peers.at(0).byMailbox);
+  CHECK(config.inbox->fetch.at(0).options.agent == "urn:agent:carol");
+  CHECK(config.inbox->fetch.at(0).options.window == 8);
+  const Config both = read(R"({"inbox": {)" + peer +
+                           R"(, "listen": "127.0.0.1:0", "fetch": [{"url": "http://127.0.0.1:1", "agent": ""}]}})");
+  CHECK(both.inbox->isListening);
+  CHECK(both.inbox->fetch.at(0).options.agent.empty());
+  const auto fetching = [&](const std::string& entry) {
+    return problemsOf(R"({"inbox": {)" + peer + ",\n\"fetch\": [{" + entry + "}]}}");
+  };
+  CHECK(fetching("") == Lines{"f:2: inbox.fetch[0].url: must be set"});
+  CHECK(has(fetching(R"("url": "http://hub.example")"),
+            "f:2: inbox.fetch[0].url: http:// to another machine must be asked for with allow_plain_http"));
+  CHECK(fetching(R"("url": "http://hub.example", "allow_plain_http": true)").empty());
+  CHECK(has(fetching(R"("url": "https://hub.example/?a=b")"), "f:2: inbox.fetch[0].url: must have no query"));
+  CHECK(has(fetching(R"("url": "https://hub.example", "token_file": "/nowhere/token")"),
+            "f:2: inbox.fetch[0].token_file: ", "/nowhere/token"));
+}
+
 TEST_CASE("Where it listens must be an address with a port, or a socket file") {
   for (const char* wrong : {"127.0.0.1", "127.0.0.1:", ":80", "127.0.0.1:70000", "127.0.0.1:8x"}) {
     CHECK_MESSAGE(!problemsOf("{}", {{"listen", wrong}}).empty(), wrong);
