@@ -58,8 +58,8 @@ struct MailboxStatus {
 
 /// What a `MailboxFetcher` connects to, and its limits.
 struct MailboxFetcherOptions {
-  /// The address of the hub's API, such as `https://hub.example:7070`; a path goes before `/v1/inbox/stream`. Must be
-  /// set.
+  /// The address of the hub's API, such as `https://hub.example.com:7070`; a path goes before `/v1/inbox/stream`. Must
+  /// be set.
   std::string url = {};
   /// Whether `url` may be `http://` to another machine, unencrypted and readable on the way. Default: no.
   bool allowPlainHttp = false;

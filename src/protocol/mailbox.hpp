@@ -46,10 +46,10 @@ void follow(MailboxFrame& frame, std::uint64_t accepted);
 
 /// What becomes of a fetched frame.
 enum class MailboxAction : std::uint8_t {
-  /// The outcome is final: the hub is told.
+  /// The outcome is final, and is reported to the hub.
   settle,
-  /// The frame is in the agent's own file, or could not be taken for now. It is handed in again, and the hub is told
-  /// nothing, so that an ACK keeps meaning that the frame took effect.
+  /// The frame is in the agent's own file, or could not be taken for now. It is handed in again, and nothing is
+  /// reported to the hub, so that an ACK keeps meaning that the frame took effect.
   again,
   /// Earlier frames of the session never came here. The hub gives out one frame of a session at a time, in order, so
   /// they ended there without this agent: they were refused, given up or discarded. The frame is handed in again at

@@ -27,7 +27,7 @@ bool isRefusal(int status) noexcept {
 
 /// Calls a callback of the program, whose exceptions are dropped.
 template <typename Callback, typename... Values>
-void tell(const Callback& callback, const Values&... values) {
+void callIfSet(const Callback& callback, const Values&... values) {
   if (!callback) {
     return;
   }
@@ -53,7 +53,7 @@ Url hubOf(const MailboxFetcherOptions& options) {
   }
   std::string& target = parsed.url->target;
   if (target.find('?') != std::string::npos) {
-    throw OptionError("url", "must have no query; give the address of the hub's API, such as https://hub.example");
+    throw OptionError("url", "must have no query; give the address of the hub's API, such as https://hub.example.com");
   }
   while (target.ends_with('/')) {
     target.pop_back();
@@ -126,7 +126,7 @@ void MailboxRun::stop() {
     self->settler_->close();
     self->frames_->close();
   });
-  // Afterwards, so that the end of its requests is no problem to be told.
+  // Afterwards, so that the end of its requests is not reported as a problem.
   client_->close();
 }
 
@@ -247,7 +247,8 @@ void MailboxRun::onSettled(std::size_t settled, std::size_t reported) {
 
 void MailboxRun::onRefused(const protocol::MailboxFrame& frame, const std::string& what) {
   plan_->board->change([](MailboxStatus& status) { ++status.refused; });
-  tell(plan_->options.onRefused, std::string_view(frame.source), std::string_view(frame.id), std::string_view(what));
+  callIfSet(plan_->options.onRefused, std::string_view(frame.source), std::string_view(frame.id),
+            std::string_view(what));
 }
 
 void MailboxRun::show(MailboxState state, std::string what) {
@@ -260,7 +261,7 @@ void MailboxRun::show(MailboxState state, std::string what) {
     status.inHand = frames_->inHand();
   });
   if (isNew) {
-    tell(plan_->options.onState, now);
+    callIfSet(plan_->options.onState, now);
   }
 }
 

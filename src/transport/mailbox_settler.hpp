@@ -27,7 +27,7 @@ public:
     std::shared_ptr<Clock> clock = {};
     std::shared_ptr<Random> random = {};
     std::shared_ptr<HttpPoster> poster = {};
-    /// The request with this body, or the reason why there is none for now.
+    /// The request with this body; nothing if there can be no request for now, with the reason.
     std::function<std::optional<HttpPost>(std::string body, std::string& problem)> makePost = {};
     /// Called with the number of outcomes that the hub has stored, and how many were reported.
     std::function<void(std::size_t settled, std::size_t reported)> onSettled = {};

@@ -303,7 +303,7 @@ void readFetch(Section& section, const HttpSenderOptions& sender, const std::str
     FetchRule rule;
     rule.options.agent = agent;
     rule.options.tls = sender.tls;
-    inner.text({"url", "of the hub's API, such as https://hub.example:7070"}, rule.options.url);
+    inner.text({"url", "of the hub's API, such as https://hub.example.com:7070"}, rule.options.url);
     inner.flag({"allow_plain_http", "whether url may be http:// to another machine"}, rule.options.allowPlainHttp);
     inner.path({"token_file", "the hub's token of this agent"}, rule.tokenFile);
     inner.text({"agent", "whose mailbox it is; without it that of agent; empty: the hub's own inbox"},

@@ -25,7 +25,7 @@ namespace ackbox::serve {
 struct FetchRule {
   /// Without the callbacks.
   MailboxFetcherOptions options = {};
-  /// The file of the token; empty: there is none.
+  /// The file of the token. Empty if the hub wants no token.
   std::filesystem::path tokenFile = {};
 };
 

@@ -60,6 +60,7 @@ constexpr std::string_view kPublicBodies[] = {
     "src/manager/log/log_text.cpp",
     "src/transport/certificate.cpp",
     "src/transport/http_sender.cpp",
+    "src/transport/mailbox_fetcher.cpp",
     "src/transport/inbound_server.cpp",
 };
 

@@ -100,6 +100,7 @@ constexpr auto kLocalWords = std::to_array<LocalWord>({
 // What a link may lead to, and the hosts of examples.
 constexpr auto kHosts = std::to_array<std::string_view>({
     "carol.example.com",
+    "hub.example.com",
     "www.sqlite.org",
     "www.standardwebhooks.com",
     "127.0.0.1",

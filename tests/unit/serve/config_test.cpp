@@ -502,7 +502,7 @@ TEST_CASE("An inbox posts its frames, or gives them to streams, or both") {
 TEST_CASE("An inbox that fetches from a mailbox needs no address, and what is wrong with the mailbox has its field") {
   const std::string peer = R"("pull": ["*"], "peers": [{"agents": ["urn:b"], "by_mailbox": true}])";
   const Config config = read(R"({"agent": "urn:agent:carol", "inbox": {)" + peer +
-                             R"(, "fetch": [{"url": "https://hub.example/out/", "window": 8}]}})");
+                             R"(, "fetch": [{"url": "https://hub.example.com/out/", "window": 8}]}})");
   REQUIRE(config.inbox);
   CHECK_FALSE(config.inbox->isListening);
   CHECK(config.inbox->handler.peers.at(0).byMailbox);
@@ -516,11 +516,11 @@ TEST_CASE("An inbox that fetches from a mailbox needs no address, and what is wr
     return problemsOf(R"({"inbox": {)" + peer + ",\n\"fetch\": [{" + entry + "}]}}");
   };
   CHECK(fetching("") == Lines{"f:2: inbox.fetch[0].url: must be set"});
-  CHECK(has(fetching(R"("url": "http://hub.example")"),
+  CHECK(has(fetching(R"("url": "http://hub.example.com")"),
             "f:2: inbox.fetch[0].url: http:// to another machine must be asked for with allow_plain_http"));
-  CHECK(fetching(R"("url": "http://hub.example", "allow_plain_http": true)").empty());
-  CHECK(has(fetching(R"("url": "https://hub.example/?a=b")"), "f:2: inbox.fetch[0].url: must have no query"));
-  CHECK(has(fetching(R"("url": "https://hub.example", "token_file": "/nowhere/token")"),
+  CHECK(fetching(R"("url": "http://hub.example.com", "allow_plain_http": true)").empty());
+  CHECK(has(fetching(R"("url": "https://hub.example.com/?a=b")"), "f:2: inbox.fetch[0].url: must have no query"));
+  CHECK(has(fetching(R"("url": "https://hub.example.com", "token_file": "/nowhere/token")"),
             "f:2: inbox.fetch[0].token_file: ", "/nowhere/token"));
 }
 
