@@ -11,6 +11,7 @@
 #include "base/pattern.hpp"
 #include "protocol/inbound_options.hpp"
 #include "serve/config/checks.hpp"
+#include "serve/config/fetch.hpp"
 #include "serve/config/section.hpp"
 #include "transport/listener.hpp"
 #include "transport/option_rows.hpp"
@@ -296,27 +297,6 @@ void readMailboxes(Section& section, const std::string& agent, InboxConfig& inbo
   section.option(protocol::inboundOptionRows(), "deferred.mailboxes.mailboxFramesMax", inbox.handler);
 }
 
-/// Reads the mailboxes that frames are fetched from. `tls` is that of the sender, and `agent` this agent's URI.
-void readFetch(Section& section, const HttpSenderOptions& sender, const std::string& agent,
-               std::vector<FetchRule>& rules) {
-  section.objects("fetch", [&](Section& inner) {
-    FetchRule rule;
-    rule.options.agent = agent;
-    rule.options.tls = sender.tls;
-    inner.text({"url", "of the hub's API, such as https://hub.example.com:7070"}, rule.options.url);
-    inner.flag({"allow_plain_http", "whether url may be http:// to another machine"}, rule.options.allowPlainHttp);
-    inner.path({"token_file", "the hub's token of this agent"}, rule.tokenFile);
-    inner.text({"agent", "whose mailbox it is; without it that of agent; empty: the hub's own inbox"},
-               rule.options.agent);
-    inner.option(transport::mailboxOptionRows(), "window", rule.options);
-    if (!rule.tokenFile.empty()) {
-      rule.options.token = SecretSource::file(rule.tokenFile);
-    }
-    checkFetch(inner, rule);
-    rules.push_back(std::move(rule));
-  });
-}
-
 void readInbox(Section& root, const HttpSenderOptions& sender, const std::string& agent,
                std::optional<InboxConfig>& config) {
   root.object("inbox", [&](Section& section) {
@@ -341,7 +321,7 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
       }
     }
     readMailboxes(section, agent, inbox);
-    readFetch(section, sender, agent, inbox.fetch);
+    readFetch(section, sender.tls, agent, inbox.fetch);
     inbox.isListening = inbox.fetch.empty() || section.has("listen");
     if (!section.has("deliver") && !section.has("pull") && !section.has("mailboxes")) {
       section.problem("deliver",
