@@ -253,7 +253,7 @@ std::string mailboxTarget(std::string_view base, std::string_view agent, std::ui
   std::string target(base);
   target.append("/v1/inbox/stream?");
   if (!agent.empty()) {
-    target.append("agent=").append(percentEncoded(agent)).append("&");
+    target.append("mailbox=").append(percentEncoded(agent)).append("&");
   }
   return target.append("window=").append(std::to_string(window));
 }

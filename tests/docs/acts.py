@@ -48,6 +48,10 @@ def alice_and_bob(scene):
     token_of_the_pair(scene)
 
 
+def token_of_the_hub(scene):
+    write_key(scene, "etc/agent/hub.token")
+
+
 def token_of_the_pair(scene):
     scene.environment["TOKEN"] = scene.read("tokens").split()[2]
 

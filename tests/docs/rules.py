@@ -137,6 +137,8 @@ def rules(setting):
             shell("curl -X PUT http://127.0.0.1:7070/v1/peers", before=acts.token_of_an_operator, prints='"added":true'),
             shell("curl -X PUT http://127.0.0.1:7070/v1/subscriptions", prints='"added":true'),
             shell("curl -H", before=acts.token_of_the_pair, prints='"peer":"carol"'),
+            config('"agent": "urn:agent:carol"', file="fetch.json", before=acts.token_of_the_hub, section=True),
+            shell("curl -X PUT", before=acts.token_of_an_operator, prints='"added":true'),
             config("{", file="serve.json"),
         ],
         "docs/sql.md": [

@@ -80,7 +80,7 @@ TEST_CASE("A result that a hub would refuse is left out of its ACK, which stays 
 TEST_CASE("The target of a stream has its agent percent-encoded") {
   CHECK(mailboxTarget("", "", 64) == "/v1/inbox/stream?window=64");
   CHECK(mailboxTarget("/a", "urn:agent:x&window=1#\xc3\xa9", 2) ==
-        "/a/v1/inbox/stream?agent=urn%3Aagent%3Ax%26window%3D1%23%C3%A9&window=2");
+        "/a/v1/inbox/stream?mailbox=urn%3Aagent%3Ax%26window%3D1%23%C3%A9&window=2");
 }
 
 }  // namespace ackbox::protocol::mailbox_test

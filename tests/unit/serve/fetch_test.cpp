@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,8 +55,8 @@ void withoutBackoff(Config& config) {
 /// Alice, who sends to the hub.
 class Alice {
 public:
-  explicit Alice(const std::string& inboxUrl)
-      : manager_(OutboxManager::open(dir_.file("alice.db"), optionsOf(inboxUrl))) {
+  explicit Alice(const std::string& inboxUrl, const std::string& receiver = {})
+      : manager_(OutboxManager::open(dir_.file("alice.db"), optionsOf(inboxUrl, receiver))) {
     manager_.setSender(std::make_shared<HttpSender>());
     manager_.start();
   }
@@ -70,10 +71,10 @@ public:
   [[nodiscard]] OutboxManager& manager() { return manager_; }
 
 private:
-  static OutboxOptions optionsOf(const std::string& url) {
+  static OutboxOptions optionsOf(const std::string& url, const std::string& receiver) {
     OutboxOptions options;
     options.agent = "urn:agent:alice";
-    options.peers = {{.name = "hub", .url = url}};
+    options.peers = {{.name = "hub", .url = url, .agent = receiver}};
     options.ackTimeout = 20ms;
     return options;
   }
@@ -203,6 +204,30 @@ TEST_CASE("P5: a sender's ACK says that a deferred frame took effect, with the r
   CHECK(comesTo([&] { return alice.isDone() && isByDora; }));
   CHECK(dora.effects("s") == "1 ");
   CHECK(alice.manager().find(bad)->lastError.find("no-order: no such order") != std::string::npos);
+}
+
+TEST_CASE("P4 P5: an agent fetches its own mailbox, and its session goes on behind what it refused") {
+  const TempDir dir;
+  const std::string tokens = dir.file("tokens").string();
+  const std::string token = "dora-0123456789abcdef0123456";
+  testing::writePrivateFile(tokens, "dora mailbox=urn:agent:dora " + token + "\n");
+  const json inbox = {
+      {"listen", "127.0.0.1:0"}, {"allow_anonymous", true}, {"mailboxes", json::array({"urn:agent:dora"})}};
+  ServeStage hub({{"inbox", inbox.dump()}, {"tokens_file", tokens}});
+  Alice alice(hub.server().inboxUrl(), "urn:agent:dora");
+  Dora dora;
+  MailboxFetcherOptions options;
+  options.url = hubUrl(hub);
+  options.agent = "urn:agent:dora";
+  options.token = SecretSource::fixed({Secret(std::string(token))});
+  dora.fetch(std::move(options));
+  for (const char* const type : {"quick", "bad", "slow", "bad", "bad", "quick"}) {
+    alice.send("s", type, static_cast<int>(std::string_view(type).size()));
+  }
+  CHECK(comesTo([&] { return alice.isDone(); }));
+  CHECK(dora.effects("s") == "5 4 5 ");
+  CHECK(alice.manager().getStats().failed == 3);
+  CHECK(hub.logged("frame-retry").empty());
 }
 
 TEST_CASE("P8: while the handler's file is locked, frames wait, and nothing is charged to them") {

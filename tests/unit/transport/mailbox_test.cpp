@@ -36,7 +36,7 @@ TEST_CASE("P5: a fetched frame reaches the handler as it came, and its outcome r
   stage.start();
   std::string request;
   RawConnection stream = stage.hub.stream(&request);
-  CHECK(request.starts_with("GET /v1/inbox/stream?agent=urn%3Aagent%3Acarol&window=64 HTTP/1.1\r\n"));
+  CHECK(request.starts_with("GET /v1/inbox/stream?mailbox=urn%3Aagent%3Acarol&window=64 HTTP/1.1\r\n"));
   CHECK(request.find("\r\nAuthorization: Bearer carol-token\r\n") != std::string::npos);
   // Split in the middle, and behind an empty line.
   const std::string line = lineOf("m-1", "r-1");
