@@ -264,8 +264,10 @@ TEST_CASE("P3 P11: a frame of a source that no mailbox may vouch for has no effe
   dora.fetch(std::move(options));
   alice.send("s", "quick", 1);
   for (int times = 1; times <= 3; ++times) {
-    REQUIRE(comesTo([&] { return told >= times; }));
-    clock->advance(10s);
+    REQUIRE(comesTo([&] {
+      clock->advance(1ms);
+      return told >= times;
+    }));
   }
   CHECK(dora.effects("s").empty());
   CHECK_FALSE(alice.isDone());
