@@ -70,8 +70,7 @@ std::string rejectSettlement(const FrameResult& result) {
 
 /// Whether a `nack` charges nothing: the frame was not attempted, or the handler is at a limit.
 bool isUncharged(const FrameResult& result) {
-  return result.held || result.code.starts_with("limit-") || result.code == "inbox-full" ||
-         result.code == "mailbox-full";
+  return result.held || result.code.starts_with("limit-") || result.code == "inbox-full";
 }
 
 /// Whether the session goes on behind frames that never came, see `MailboxAction::follow`.

@@ -26,6 +26,7 @@ std::string eventJson(const InboundFrame& frame) {
   if (frame.sequence != 0) {
     event.textIfAny("sessionid", frame.session);
     event.textIfAny("sessionorigin", frame.origin);
+    event.counter("sessionepoch", frame.epoch);
     event.counter("sessionseq", frame.sequence);
     event.counter("sessionprev", frame.previousSequence);
   }

@@ -229,7 +229,8 @@ void FrameStreams::ended(Number number, transport::AnswerEnd end) {
   Stream& stream = found.mapped();
   demandOf(stream).unwant(number);
   noteEnded(stream.wish);
-  bool isOldest = end == transport::AnswerEnd::lost;
+  // An agent that dials out may be on a line that often breaks.
+  bool isOldest = end == transport::AnswerEnd::lost && stream.wish.mailbox.empty();
   for (const Number receipt : stream.unsettled) {
     DeferredFrame frame = std::move(held_.at(receipt).frame);
     held_.erase(receipt);

@@ -63,8 +63,8 @@ struct StreamedFrames {
 ///
 /// The end of a stream alone says nothing about its frames: it looks the same when an application is redeployed and
 /// when a frame kills it. The first such end therefore charges no frame. At a second one, the frame that was the oldest
-/// of its stream both times is charged a run and waits for its backoff. Ends by the daemon, and frames that an
-/// application gives back, do not count.
+/// of its stream both times is charged a run and waits for its backoff. Ends by the daemon, ends of a mailbox's stream,
+/// and frames that an application gives back, do not count.
 ///
 /// Thread-safety: as stated below. The executor owns all members that are not constant.
 class FrameStreams : public std::enable_shared_from_this<FrameStreams> {
