@@ -103,7 +103,7 @@ public:
   /// subscriptions have changed since. A key that was used for nobody stays used.
   /// Returns the receipt, which has no message if no subscription fits; refusals are values, see `PublishStatus`.
   /// Throws as `enqueue`; then no message was stored.
-  PublishReceipt publish(Frame frame);
+  PublishReceipt publish(const Frame& frame);
 
   /// As `publish`, without waiting: see `enqueueThen`.
   void publishThen(Frame frame, std::function<void(std::error_code, PublishReceipt)> handler);

@@ -63,6 +63,7 @@ void MailboxSettler::go() {
   isBusy_ = true;
   std::vector<Entry> batch = takeBatch();
   std::vector<std::string> texts;
+  texts.reserve(batch.size());
   for (const Entry& entry : batch) {
     texts.push_back(entry.text);
   }

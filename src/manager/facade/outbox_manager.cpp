@@ -131,7 +131,7 @@ void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
       std::move(answered));
 }
 
-PublishReceipt OutboxManager::publish(Frame frame) {
+PublishReceipt OutboxManager::publish(const Frame& frame) {
   manager::Core& core = manager::here(core_);
   return core.tracer().aroundPublish(frame, [&core](const Frame& one) {
     PublishReceipt refusal = manager::checkPublished(one, core.options());

@@ -87,7 +87,7 @@ private:
 };
 
 Fetchers::Fetchers(InboundHandler& handler, const std::vector<FetchRule>& rules, std::shared_ptr<Clock> clock,
-                   LogSink log) {
+                   const LogSink& log) {
   for (std::size_t index = 0; index < rules.size(); ++index) {
     MailboxFetcherOptions options = rules[index].options;
     const auto reporter = std::make_shared<Reporter>(options.url, clock, log);

@@ -36,7 +36,8 @@ struct FetchRule {
 class Fetchers {
 public:
   /// Throws as `MailboxFetcher`, with the field of the rule, such as `fetch[0].url`.
-  Fetchers(InboundHandler& handler, const std::vector<FetchRule>& rules, std::shared_ptr<Clock> clock, LogSink log);
+  Fetchers(InboundHandler& handler, const std::vector<FetchRule>& rules, std::shared_ptr<Clock> clock,
+           const LogSink& log);
 
   void start(const boost::asio::any_io_executor& executor);
   void stop();
