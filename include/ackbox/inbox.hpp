@@ -100,7 +100,8 @@ struct Application {
   std::string mailbox = {};
 };
 
-/// The deferred frames that wait for an application.
+/// The deferred frames for this agent that wait for an application. Frames in mailboxes do not count: their agents may
+/// be away for as long as they like.
 struct UnattendedFrames {
   /// Waiting frames, and those behind them in their sessions.
   std::uint64_t frames = 0;

@@ -153,7 +153,8 @@ TEST_CASE("P13: a mailbox has the application of its name, or that of all others
   CHECK(frames[1].state == InboxState::unattended);
   CHECK(frames[1].waitsFor == "its agent");
   CHECK(frames[2].state == InboxState::waiting);
-  CHECK(world.reader()->unattendedFrames().frames == 1);
+  // Its agent may sleep.
+  CHECK(world.reader()->unattendedFrames().frames == 0);
 }
 
 }  // namespace mailboxes_test

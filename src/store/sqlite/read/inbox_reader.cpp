@@ -173,7 +173,9 @@ UnattendedFrames InboxReader::unattended() {
       found.isCut = true;
       break;
     }
-    const Application* const away = awayFrom(known, KeptSession::mailboxOf(query.view(2)), query.view(0));
+    // The agent of a mailbox may sleep.
+    const bool isMailed = !KeptSession::mailboxOf(query.view(2)).empty();
+    const Application* const away = isMailed ? nullptr : awayFrom(known, {}, query.view(0));
     if (away == nullptr) {
       continue;
     }
