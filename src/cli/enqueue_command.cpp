@@ -60,7 +60,7 @@ public:
       taken.problem = std::move(parsed.problem);
       if (taken.problem.empty() && parsed.frame.peer == kAllSubscribers) {
         store();
-        reportPublished(line_, manager_.publish(std::move(parsed.frame)));
+        reportPublished(line_, manager_.publish(parsed.frame));
         return;
       }
       if (taken.problem.empty()) {

@@ -27,7 +27,8 @@ constexpr milliseconds kRefusedMost{60'000};
 
 }  // namespace
 
-/// Brings the handler's answers, which come on any thread and at any time, to the strand until it is closed.
+/// Brings the handler's answers, which come on any thread and at any time, to the strand until it is closed. Then it no
+/// longer refers to the executor: a handler may keep an answer's function for longer than the executor's context lives.
 class MailboxGate {
 public:
   explicit MailboxGate(boost::asio::any_io_executor executor) : executor_(std::move(executor)) {}
@@ -35,20 +36,22 @@ public:
   template <typename Task>
   void post(Task task) ACKBOX_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (!isClosed_) {
+    if (executor_) {
       boost::asio::post(executor_, std::move(task));
     }
   }
 
   void close() ACKBOX_EXCLUDES(mutex_) {
+    boost::asio::any_io_executor ended;
     const MutexLock lock(mutex_);
-    isClosed_ = true;
+    ended = std::move(executor_);
+    executor_ = {};
   }
 
 private:
-  const boost::asio::any_io_executor executor_;
   Mutex mutex_;
-  bool isClosed_ ACKBOX_GUARDED_BY(mutex_) = false;
+  // Empty once it is closed.
+  boost::asio::any_io_executor executor_ ACKBOX_GUARDED_BY(mutex_);
 };
 
 MailboxFrames::MailboxFrames(const boost::asio::any_io_executor& executor, Means means)
