@@ -40,4 +40,18 @@ inline void appendPercent(std::string& out, char letter) {
   return high < 0 || low < 0 ? std::nullopt : std::optional(static_cast<char>(high * 16 + low));
 }
 
+/// A segment or value of a URL, with all characters but letters, digits and `-_.~` percent-encoded (RFC 3986, 2.3).
+[[nodiscard]] inline std::string percentEncoded(std::string_view text) {
+  constexpr std::string_view kUnreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
+  std::string url;
+  for (const char letter : text) {
+    if (kUnreserved.find(letter) != std::string_view::npos) {
+      url += letter;
+    } else {
+      appendPercent(url, letter);
+    }
+  }
+  return url;
+}
+
 }  // namespace ackbox

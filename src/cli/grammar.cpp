@@ -333,7 +333,7 @@ void addSubscribing(Grammar& grammar, Arguments& arguments) {
       .add_option("SUBSCRIPTION", arguments.subscription, "What it is called")
       ->required()
       ->type_name("");
-  grammar.command("subscriptions", "List who gets what is published");
+  grammar.command("subscriptions", "List the subscriptions of peers to what is published");
 }
 
 void addKeeping(Grammar& grammar, Arguments& arguments) {

@@ -1,4 +1,4 @@
-// Who gets what is published: `subscribe`, `unsubscribe`, `subscriptions`.
+// The subscriptions of peers to what is published: `subscribe`, `unsubscribe`, `subscriptions`.
 
 #include <string>
 #include <vector>

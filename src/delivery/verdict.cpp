@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/limit_code.hpp"
 #include "base/options.hpp"
 #include "delivery/due.hpp"
 
@@ -80,7 +81,7 @@ Verdict chargedVerdict(const RetryPolicy& retry, const ClaimedRow& row, const Fr
 }
 
 bool isOverLimit(const FrameResult& result) {
-  return result.outcome == Outcome::nack && (result.code.starts_with("limit-") || result.code == "inbox-full");
+  return result.outcome == Outcome::nack && isLimitCode(result.code);
 }
 
 Verdict unchargedVerdict(const ClaimedRow& row, const FrameResult& result, bool isPastHorizon, Random& random) {

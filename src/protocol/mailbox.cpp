@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "ackbox/sender.hpp"
+#include "base/hex.hpp"
+#include "base/limit_code.hpp"
 #include "json/checked.hpp"
 #include "json/reader.hpp"
 #include "json/writer.hpp"
@@ -16,21 +18,6 @@ namespace ackbox::protocol {
 namespace {
 
 constexpr std::size_t kReceiptBytesMax = 1024;
-constexpr std::string_view kUnreservedLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
-
-std::string percentEncoded(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string made;
-  for (const char letter : text) {
-    if (kUnreservedLetters.find(letter) != std::string_view::npos) {
-      made += letter;
-    } else {
-      const auto byte = static_cast<unsigned char>(letter);
-      made.append({'%', kDigits[byte >> 4U], kDigits[byte & 15U]});
-    }
-  }
-  return made;
-}
 
 /// `code: detail`, or the one that there is.
 std::string reasonOf(const FrameResult& result) {
@@ -70,7 +57,7 @@ std::string rejectSettlement(const FrameResult& result) {
 
 /// Whether a `nack` charges nothing: the frame was not attempted, or the handler is at a limit.
 bool isUncharged(const FrameResult& result) {
-  return result.held || result.code.starts_with("limit-") || result.code == "inbox-full";
+  return result.held || isLimitCode(result.code);
 }
 
 /// Whether the session goes on behind frames that never came, see `MailboxAction::follow`.

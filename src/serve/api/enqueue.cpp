@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "base/hex.hpp"
 #include "json/line.hpp"
 #include "protocol/wire.hpp"
 #include "records/subscription.hpp"
@@ -16,7 +17,6 @@
 #include "serve/api/posted_frames.hpp"
 #include "serve/api/service.hpp"
 #include "serve/http/answer.hpp"
-#include "serve/page/html.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -133,7 +133,7 @@ Response answerOne(const Enqueued& enqueued) {
   }
   Response response = jsonAnswer(status, lineOf(enqueued).text());
   if (!enqueued.isPublished) {
-    response.headers.emplace_back("Location", "/v1/messages/" + page::urlEncoded(enqueued.receipt.messageId));
+    response.headers.emplace_back("Location", "/v1/messages/" + percentEncoded(enqueued.receipt.messageId));
   }
   return response;
 }

@@ -1,4 +1,5 @@
-// Who gets what is published: `GET /v1/subscriptions`, and `GET`, `PUT` and `DELETE` of `/v1/subscriptions/{name}`.
+// The subscriptions of peers to what is published: `GET /v1/subscriptions`, and `GET`, `PUT` and `DELETE` of
+// `/v1/subscriptions/{name}`.
 
 #include <algorithm>
 #include <string>

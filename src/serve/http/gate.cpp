@@ -5,12 +5,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/hex.hpp"
 #include "protocol/media_type.hpp"
 #include "serve/http/answer.hpp"
 #include "serve/http/host.hpp"
 #include "serve/http/query.hpp"
 #include "serve/http/router.hpp"
-#include "serve/page/html.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -94,7 +94,7 @@ Admission askToLogIn(std::string_view target) {
   Response response = textAnswer(303, {});
   response.headers.emplace_back(
       "Location",
-      (path.find('/') == std::string_view::npos ? "login?next=" : "../login?next=") + page::urlEncoded(target));
+      (path.find('/') == std::string_view::npos ? "login?next=" : "../login?next=") + percentEncoded(target));
   return refused(std::move(response));
 }
 

@@ -2,6 +2,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/hex.hpp"
 #include "json/line.hpp"
 #include "serve/page/views.hpp"
 
@@ -69,7 +70,7 @@ Html deadLettersView(const View& view, const DeadLetterOverview& overview) {
     actions.add(bulkAction(view, "discard", subjectOf(group), filterOf(group)));
     const Html oldest =
         group.oldestAt == group.newestAt ? Html() : Html().raw("first ").add(ago(view.now, group.oldestAt));
-    const Html newest = link(view, "messages/" + urlEncoded(group.messageId), "the newest of them");
+    const Html newest = link(view, "messages/" + percentEncoded(group.messageId), "the newest of them");
     table.cell(Html().raw("<strong>").text(group.reason).raw("</strong>"))
         .cell(breakable(group.peer).add(beneath(breakable(group.type))))
         .cell(Html().number(group.count).raw(isCut ? Markup("+") : Markup("")))

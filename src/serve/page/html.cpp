@@ -1,7 +1,6 @@
 #include "serve/page/html.hpp"
 
 #include "ackbox/visible.hpp"
-#include "base/hex.hpp"
 
 namespace ackbox::serve::page {
 namespace {
@@ -66,19 +65,6 @@ std::string grouped(std::uint64_t number) {
 Html& Html::number(std::uint64_t number) {
   html_ += grouped(number);
   return *this;
-}
-
-std::string urlEncoded(std::string_view text) {
-  constexpr std::string_view kUnreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
-  std::string url;
-  for (const char letter : text) {
-    if (kUnreserved.find(letter) != std::string_view::npos) {
-      url += letter;
-    } else {
-      appendPercent(url, letter);
-    }
-  }
-  return url;
 }
 
 }  // namespace ackbox::serve::page

@@ -51,7 +51,4 @@ private:
 /// `40,000`.
 [[nodiscard]] std::string grouped(std::uint64_t number);
 
-/// A segment or value of a URL, with all characters but letters, digits and `-_.~` percent-encoded.
-[[nodiscard]] std::string urlEncoded(std::string_view text);
-
 }  // namespace ackbox::serve::page

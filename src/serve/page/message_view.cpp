@@ -1,3 +1,4 @@
+#include "base/hex.hpp"
 #include "json/line.hpp"
 #include "records/message.hpp"
 #include "records/text.hpp"
@@ -27,12 +28,12 @@ std::string inWords(std::string_view name) {
 }
 
 Html facts(const View& view, const MessageInfo& message, const std::optional<Frame>& frame) {
-  const std::string ofPeer = "messages?peer=" + urlEncoded(message.peer);
+  const std::string ofPeer = "messages?peer=" + percentEncoded(message.peer);
   Html html;
   html.raw("<dl class=\"facts\">\n");
   addFacts(html, message, view.now, [&](std::string_view name, const Html& value) {
     return name == "peer"      ? link(view, ofPeer, message.peer)
-           : name == "session" ? link(view, ofPeer + "&session=" + urlEncoded(message.session), message.session)
+           : name == "session" ? link(view, ofPeer + "&session=" + percentEncoded(message.session), message.session)
            // The title shows these.
            : name == "message_id" || name == "state" ? Html()
                                                      : value;
@@ -75,7 +76,7 @@ Html payload(const View& view, const MessageInfo& message, const Frame& frame) {
   html.text(std::string_view(data).substr(0, kDataShown)).raw("</pre>\n");
   if (data.size() > kDataShown) {
     html.raw("<p>The first ").text(records::bytesText(kDataShown)).raw(" are shown: ");
-    html.add(link(view, "v1/messages/" + urlEncoded(message.messageId) + "?data=true", "all of it as JSON"))
+    html.add(link(view, "v1/messages/" + percentEncoded(message.messageId) + "?data=true", "all of it as JSON"))
         .raw("</p>\n");
   }
   html.raw("</details>\n");

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "base/hex.hpp"
 #include "records/message.hpp"
 #include "records/text.hpp"
 #include "serve/page/views.hpp"
@@ -18,7 +19,7 @@ std::string addressOf(const MessageList& list) {
   std::string address = "messages?";
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) {
-      address.append(name).append("=").append(urlEncoded(value)).append("&");
+      address.append(name).append("=").append(percentEncoded(value)).append("&");
     }
   };
   add("state", list.state);

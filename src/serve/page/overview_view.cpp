@@ -2,6 +2,7 @@
 #include <chrono>
 #include <string>
 
+#include "base/hex.hpp"
 #include "json/line.hpp"
 #include "records/peer.hpp"
 #include "records/text.hpp"
@@ -68,7 +69,7 @@ Html peersTable(const View& view, std::vector<records::PeerFigures> peers) {
   peers.resize(std::min(all, kShown));
   CardTable table("Peers", {"Peer", "State", "Since", "#Pending", "#Dead", "#Acknowledged"});
   for (const records::PeerFigures& peer : peers) {
-    table.cell(link(view, "messages?peer=" + urlEncoded(peer.figures.peer), peer.figures.peer))
+    table.cell(link(view, "messages?peer=" + percentEncoded(peer.figures.peer), peer.figures.peer))
         .cell(badge(toString(peer.circuit.state)))
         .cell(ago(view.now, peer.circuit.since))
         .number(peer.figures.pending)

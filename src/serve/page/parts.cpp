@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ackbox/version.hpp"
+#include "base/hex.hpp"
 #include "records/text.hpp"
 #include "serve/page/assets.hpp"
 
@@ -160,7 +161,7 @@ Html messageLink(const View& view, std::string_view messageId) {
   constexpr std::size_t kMadeLength = 36;
   Html html;
   html.raw("<a class=\"id").raw(messageId.size() <= kMadeLength ? Markup(" made") : Markup("")).raw("\" href=\"");
-  html.text(view.root).raw("messages/").text(urlEncoded(messageId)).raw("\">");
+  html.text(view.root).raw("messages/").text(percentEncoded(messageId)).raw("\">");
   return html.text(messageId).raw("</a>");
 }
 

@@ -2,13 +2,14 @@
 
 #include "serve/page/views.hpp"
 
+#include "base/hex.hpp"
 #include "records/peer.hpp"
 
 namespace ackbox::serve::page {
 namespace {
 
 Html actionsFor(const View& view, const records::PeerFigures& peer) {
-  const std::string target = "peers/" + urlEncoded(peer.figures.peer);
+  const std::string target = "peers/" + percentEncoded(peer.figures.peer);
   switch (peer.circuit.state) {
     case PeerState::up:
       return action(view, "Pause", target + ":pause");
@@ -61,9 +62,10 @@ Html peersView(const View& view, std::vector<records::PeerFigures> peers) {
     if (peer.figures.failed == 0) {
       dead.raw("0");
     } else {
-      dead.add(link(view, "messages?state=failed&peer=" + urlEncoded(peer.figures.peer), grouped(peer.figures.failed)));
+      dead.add(
+          link(view, "messages?state=failed&peer=" + percentEncoded(peer.figures.peer), grouped(peer.figures.failed)));
     }
-    table.cell(link(view, "messages?peer=" + urlEncoded(peer.figures.peer), peer.figures.peer))
+    table.cell(link(view, "messages?peer=" + percentEncoded(peer.figures.peer), peer.figures.peer))
         .cell(badge(toString(peer.circuit.state)).add(circuitInstants(view, peer.circuit)))
         .number(peer.figures.pending)
         .cell(dead)

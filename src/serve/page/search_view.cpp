@@ -1,5 +1,7 @@
 #include <string>
 
+#include "base/hex.hpp"
+
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -46,7 +48,7 @@ Html searchView(const View& view, const SearchResult& result) {
     found.raw("<p>A received frame of ").add(breakable(source)).raw(" has this id and is not done: ");
     found.add(link(view, "inbox", "Inbox")).raw(".</p>\n");
   }
-  const std::string name = urlEncoded(result.text);
+  const std::string name = percentEncoded(result.text);
   found.add(section(view, "Messages of this session, newest first", result.ofSession.messages,
                     result.ofSession.next != 0, "messages?session=" + name));
   found.add(section(view, "Messages of this type, newest first", result.ofType.messages, result.ofType.next != 0,

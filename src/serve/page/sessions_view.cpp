@@ -1,3 +1,4 @@
+#include "base/hex.hpp"
 #include "records/text.hpp"
 #include "serve/page/views.hpp"
 
@@ -5,11 +6,11 @@ namespace ackbox::serve::page {
 namespace {
 
 std::string targetOf(const std::string& peer, const std::string& session) {
-  return "sessions/" + urlEncoded(peer) + "/" + urlEncoded(session);
+  return "sessions/" + percentEncoded(peer) + "/" + percentEncoded(session);
 }
 
 Html sessionLink(const View& view, const std::string& peer, const std::string& session) {
-  return link(view, "messages?peer=" + urlEncoded(peer) + "&session=" + urlEncoded(session), session);
+  return link(view, "messages?peer=" + percentEncoded(peer) + "&session=" + percentEncoded(session), session);
 }
 
 Html blockedTable(const View& view, const std::vector<BlockedSession>& sessions, bool isCut) {
@@ -84,7 +85,7 @@ Html sessionsView(const View& view, const SessionList& list) {
     html.add(table.html());
   }
   const std::string address =
-      list.peer.empty() ? "sessions?after=" : "sessions?peer=" + urlEncoded(list.peer) + "&after=";
+      list.peer.empty() ? "sessions?after=" : "sessions?peer=" + percentEncoded(list.peer) + "&after=";
   return html.add(pager(view, address, list.page.next, list.isFirst)).raw("</div>\n");
 }
 

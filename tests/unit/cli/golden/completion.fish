@@ -304,7 +304,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from unsubscribe' -l json -d 'Prin
 complete -c ackbox -n '__fish_seen_subcommand_from unsubscribe' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from unsubscribe' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from unsubscribe' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
-complete -c ackbox -n __fish_use_subcommand -a subscriptions -d 'List who gets what is published'
+complete -c ackbox -n __fish_use_subcommand -a subscriptions -d 'List the subscriptions of peers to what is published'
 complete -c ackbox -n '__fish_seen_subcommand_from subscriptions' -F
 complete -c ackbox -n '__fish_seen_subcommand_from subscriptions' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from subscriptions' -l json -d 'Print JSON, one object a line'

@@ -36,7 +36,7 @@ _ackbox() {
     'repair:Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
     'subscribe:Let a peer get what is published, or change such a subscription, for running agents too'
     'unsubscribe:End a subscription; messages that are stored stay'
-    'subscriptions:List who gets what is published'
+    'subscriptions:List the subscriptions of peers to what is published'
     'backup:Copy the file as it is at one instant, beside running agents'
     'restore:Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
     'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold is reached at its value; off, or a CRITICAL that is left out, is never reached'
