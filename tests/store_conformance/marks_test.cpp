@@ -48,6 +48,24 @@ TEST_CASE("P6: frames of a session are taken in order, once, over gaps that are 
   CHECK(stats.gaps == 2);
 }
 
+TEST_CASE("P3 P6: a fetched frame is taken once, though a newer epoch of its sender was seen before it came") {
+  World world;
+  const auto store = world.open();
+  InboundIdentity other = numbered(1, 0, 2);
+  other.session = "t";
+  REQUIRE(offer(*store, other).admission == Admission::take);
+  InboundIdentity fetched = numbered(1, 0, 1);
+  CHECK(offer(*store, fetched).admission == Admission::staleEpoch);
+  fetched.isFetched = true;
+  CHECK(offer(*store, fetched).admission == Admission::take);
+  CHECK(offer(*store, fetched).admission == Admission::duplicate);
+  fetched.id = "of another file";
+  CHECK(offer(*store, fetched).admission == Admission::numberTaken);
+  // What came so leaves the epoch that is known as it is.
+  CHECK(offer(*store, numbered(2, 1, 1)).admission == Admission::staleEpoch);
+  CHECK(offer(*store, numbered(2, 1, 2)).admission == Admission::take);
+}
+
 TEST_CASE("P6: a first frame that is not number one leaves a gap, when its sender stands by nothing before it") {
   World world;
   const auto store = world.open();

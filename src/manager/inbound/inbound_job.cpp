@@ -106,6 +106,7 @@ FrameResult InboundJob::process(store::Store& store, reception::RequestAdmission
   const protocol::DecodedFrame& decoded = decoded_.frames[index];
   const store::KeptSession session(decoded.frame);
   Work work{.frame = decoded.frame, .index = index, .identity = identityOf(decoded.frame, session, digests_[index])};
+  work.identity.isFetched = !request_.fetchedFrom.empty();
   work.known.now = context_.outbox.clock->wallNow();
   work.known.refusal = decoded.refusal ? &*decoded.refusal : nullptr;
   // An ACK event in a mailbox is for the mailbox's agent.

@@ -56,9 +56,13 @@ void withoutBackoff(Config& config) {
 class Alice {
 public:
   explicit Alice(const std::string& inboxUrl, const std::string& receiver = {})
-      : manager_(OutboxManager::open(dir_.file("alice.db"), optionsOf(inboxUrl, receiver))) {
-    manager_.setSender(std::make_shared<HttpSender>());
-    manager_.start();
+      : options_(optionsOf(inboxUrl, receiver)), manager_(OutboxManager::open(dir_.file("alice.db"), options_)) {
+    start();
+  }
+  void restart() {
+    manager_.stop();
+    manager_ = OutboxManager::open(dir_.file("alice.db"), options_);
+    start();
   }
   std::string send(const std::string& session, const std::string& type, int number) {
     return manager_.enqueue({.peer = "hub", .session = session, .type = type, .data = std::to_string(number)})
@@ -71,6 +75,10 @@ public:
   [[nodiscard]] OutboxManager& manager() { return manager_; }
 
 private:
+  void start() {
+    manager_.setSender(std::make_shared<HttpSender>());
+    manager_.start();
+  }
   static OutboxOptions optionsOf(const std::string& url, const std::string& receiver) {
     OutboxOptions options;
     options.agent = "urn:agent:alice";
@@ -80,10 +88,12 @@ private:
   }
 
   TempDir dir_;
+  const OutboxOptions options_;
   OutboxManager manager_;
 };
 
-/// Dora, who only dials out. She applies `quick` frames at once, `slow` ones later, and never `bad` ones.
+/// Dora, who only dials out. She applies `quick` frames at once, `slow` ones later, `last` ones once there is an
+/// effect, and never `bad` ones.
 class Dora {
 public:
   explicit Dora(const std::string& believed = "urn:agent:alice")
@@ -98,6 +108,9 @@ public:
     handler_.emplace(
         manager_,
         [](const InboundFrame& frame, InboundTransaction& transaction) {
+          if (frame.type == "last" && transaction.database().execAndGet("SELECT count(*) FROM effects").getInt() == 0) {
+            return HandlerResult::notNow("it is not the last");
+          }
           return frame.type == "slow"  ? HandlerResult::defer()
                  : frame.type == "bad" ? HandlerResult::reject("no such order", "no-order")
                                        : write(frame, transaction);
@@ -228,6 +241,23 @@ TEST_CASE("P4 P5: an agent fetches its own mailbox, and its session goes on behi
   CHECK(dora.effects("s") == "5 4 5 ");
   CHECK(alice.manager().getStats().failed == 3);
   CHECK(hub.logged("frame-retry").empty());
+}
+
+TEST_CASE("P3 P5: a frame takes effect though its sender has restarted, and later ones of other sessions came first") {
+  ServeStage hub(hubOf(), withoutBackoff);
+  Alice alice(hub.server().inboxUrl());
+  alice.send("a", "last", 1);
+  REQUIRE(comesTo([&] { return alice.manager().getStats().sent == 1; }));
+  alice.restart();
+  alice.send("b", "quick", 2);
+  Dora dora;
+  MailboxFetcherOptions options;
+  options.url = hubUrl(hub);
+  dora.fetch(std::move(options));
+  CHECK(comesTo([&] { return alice.isDone(); }));
+  CHECK(dora.effects("a") == "1 ");
+  CHECK(dora.effects("b") == "2 ");
+  CHECK(alice.manager().getStats().failed == 0);
 }
 
 TEST_CASE("P8: while the handler's file is locked, frames wait, and nothing is charged to them") {
