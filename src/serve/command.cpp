@@ -22,6 +22,7 @@
 #include "cli/table.hpp"
 #include "serve/config/checks.hpp"
 #include "serve/config/config.hpp"
+#include "serve/config/connections.hpp"
 #include "serve/config/regular_file.hpp"
 #include "serve/health_check.hpp"
 #include "serve/server.hpp"
@@ -129,6 +130,7 @@ int runServe(Console& console, const Arguments& arguments) {
     console.say("the configuration is valid");
     return cli::kDone;
   }
+  raiseDescriptorLimit(config);
   if (const std::size_t limit = transport::descriptorLimit(); limit < kDescriptorsLeast) {
     return console.fail(cli::kCannot, "the process may open " + std::to_string(limit) + " files and needs " +
                                           std::to_string(kDescriptorsLeast) +

@@ -21,6 +21,7 @@
 #include "serve/api/service.hpp"
 #include "serve/config/checks.hpp"
 #include "serve/config/file_stamps.hpp"
+#include "serve/config/connections.hpp"
 #include "serve/config/secret_watch.hpp"
 #include "serve/events/event_streams.hpp"
 #include "serve/http/gate.hpp"
@@ -73,14 +74,6 @@ std::string cookieName(const Config& config) {
   const Tokens::Digest digest =
       Tokens::digestOf(config.outbox.agent + '\n' + config.api.address + '\n' + std::to_string(config.api.port));
   return "ackbox_" + hexOf(std::span(digest).first(kCookieNameBytes));
-}
-
-/// The limit of connections for each listener. Two listeners share the descriptors, so that peers that use up one limit
-/// do not take connections from the other.
-std::size_t connectionsOf(const Config& config) {
-  const std::size_t listeners = config.inbox ? 2 : 1;
-  return std::min(InboundServerOptions().connectionsMax,
-                  std::max<std::size_t>(transport::connectionsWithin(transport::descriptorLimit()) / listeners, 1));
 }
 
 InboundServerOptions listenOptions(const ApiConfig& api, std::size_t connections) {
@@ -158,8 +151,8 @@ OutboxManager openOutbox(const std::filesystem::path& file, const Config& config
 class Server::Impl {
 public:
   Impl(const std::filesystem::path& file, Config config)
-      : connections_(connectionsOf(config)),
-        places_(Places::of(connections_)),
+      : connections_(Connections::within(transport::descriptorLimit(), config)),
+        places_(Places::of(connections_.api, config.api.streamsMax)),
         events_(std::make_shared<EventStreams>(thread_.executor(), systemClock(), places_.eventStreams)),
         config_(shownIn(events_, std::move(config))),
         stamps_(FileStamps::of(config_)),
@@ -253,7 +246,7 @@ private:
     secretWatch_ = std::make_shared<SecretWatch>(thread_.executor(), systemClock(), config_);
     service_.setSecretWatch(secretWatch_);
     service_.setConfig(std::make_shared<const Config>(config_));
-    http_ = std::make_shared<transport::HttpServer>(thread_.executor(), listenOptions(config_.api, connections_),
+    http_ = std::make_shared<transport::HttpServer>(thread_.executor(), listenOptions(config_.api, connections_.api),
                                                     std::move(sink), systemClock(), transport::Threads::one);
     if (config_.inbox) {
       openInbox(*config_.inbox);
@@ -265,6 +258,7 @@ private:
     if (const std::string peers = peersWithoutAcks(config_); !peers.empty()) {
       report(
           LogLevel::info, "no-ack-events",
+    reportReduced(config_, connections_, places_.frameStreams);
           "these peers cannot report that a message which they deferred is done, so that is known at its ack_timeout: "
           "inbox must be configured, and its peers name their agents",
           {"peers", peers});
@@ -393,7 +387,7 @@ private:
       return;
     }
     InboundServerOptions server = inbox.server;
-    server.connectionsMax = connections_;
+    server.connectionsMax = connections_.inbox;
     inboxServer_.emplace(*handler_, std::move(server));
     inboxUrl_ = inboxServer_->url();
   }
@@ -429,7 +423,7 @@ private:
 
   bool isStopped_ = false;
   OwnThread thread_{[this](const std::string& what) { reportThrown(what); }};
-  const std::size_t connections_;
+  const Connections connections_;
   const Places places_;
   const std::shared_ptr<EventStreams> events_;
   const Config config_;

@@ -7,6 +7,10 @@ namespace ackbox::transport {
 /// The current limit of open descriptors of this process.
 [[nodiscard]] std::size_t descriptorLimit();
 
+/// Raises the limit to what this many connections need, or to the process's hard limit if that is lower; never lowers
+/// it.
+void raiseDescriptorLimit(std::size_t connections);
+
 /// The number of connections that one server or one sender may have with `descriptors` descriptors: a quarter of them,
 /// at most 256, is left to the store's files and to the rest of the process.
 [[nodiscard]] std::size_t connectionsWithin(std::size_t descriptors);

@@ -11,6 +11,7 @@
 #include "base/pattern.hpp"
 #include "protocol/inbound_options.hpp"
 #include "serve/config/checks.hpp"
+#include "serve/config/connections.hpp"
 #include "serve/config/fetch.hpp"
 #include "serve/config/section.hpp"
 #include "transport/listener.hpp"
@@ -81,6 +82,7 @@ void readApi(Section& root, ApiConfig& api) {
              api.allowedHosts);
   root.flag({"open_health", "whether /healthz and /readyz need no token"}, api.openHealth);
   root.flag({"open_metrics", "whether /metrics needs no token"}, api.openMetrics);
+  readConnections(root, api);
   checkHosts(root, "allowed_hosts", api.allowedHosts);
   if (!api.tokensFile.empty()) {
     checkTokens(root, "tokens_file", api.tokensFile);
@@ -308,6 +310,7 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
     section.flag({"allow_plain_http", "whether it listens beyond this machine without TLS"},
                  inbox.server.allowPlainHttp);
     section.flag({"allow_anonymous", "whether requests without a proof of their sender are taken"},
+    section.option(transport::serverOptionRows(), "connectionsMax", inbox.server);
                  inbox.handler.allowAnonymous);
     section.option(protocol::inboundOptionRows(), "deferred.concurrency", inbox.handler);
     readRetry(section, inbox.handler.deferred.retry);

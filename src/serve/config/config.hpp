@@ -33,6 +33,11 @@ struct ApiConfig {
   std::vector<std::string> allowedHosts = {};
   bool openHealth = true;
   bool openMetrics = false;
+  /// Fewer if the process may not open as many descriptors. Default: room for 1,000 connected mailboxes beside
+  /// requests.
+  std::size_t connectionsMax = 2'048;
+  /// Streams of frames among them, see `Places::frameStreamsMost`; 0: a half of them.
+  std::size_t streamsMax = 0;
 };
 
 /// The listener for peers, and how their frames reach applications.

@@ -15,6 +15,7 @@
 
 #include "integration/test_certificates.hpp"
 #include "serve/config/checks.hpp"
+#include "serve/config/connections.hpp"
 #include "serve/config/regular_file.hpp"
 #include "serve/http/host.hpp"
 #include "support/temp_dir.hpp"
@@ -500,6 +501,46 @@ TEST_CASE("An inbox posts its frames, or gives them to streams, or both") {
 }
 
 TEST_CASE("An inbox that fetches from a mailbox needs no address, and what is wrong with the mailbox has its field") {
+TEST_CASE("A default daemon has places for 1,000 mailboxes and leaves half of its connections to requests") {
+  const Places places = Places::of(read("{}").api.connectionsMax);
+  CHECK(places.frameStreams == 1'024);
+  CHECK(places.waits == 512);
+  CHECK(places.work == 128);
+  CHECK(places.eventStreams == 32);
+  // However few connections are configured, some are for requests that end at once.
+  for (std::size_t connections = 32; connections < 5'000; ++connections) {
+    for (const std::size_t streams : {std::size_t{0}, Places::frameStreamsMost(connections)}) {
+      const Places some = Places::of(connections, streams);
+      const std::size_t taken = some.waits + some.frameStreams + some.work + some.eventStreams;
+      REQUIRE(taken < connections);
+    }
+  }
+}
+
+TEST_CASE("Connections and streams are limited as configured, and as the process may open files") {
+  const std::string text =
+      R"({"connections_max": 4000, "streams_max": 3000, "inbox": {"listen": "127.0.0.1:0", "connections_max": 1000,
+          "allow_anonymous": true, "pull": []}})";
+  const Config config = read(text);
+  CHECK(Places::of(config.api.connectionsMax, config.api.streamsMax).frameStreams == 3'000);
+  const Connections all = Connections::within(5'000 + 256, config);
+  CHECK(all.api == 4'000);
+  CHECK(all.inbox == 1'000);
+  CHECK_FALSE(all.isReduced);
+  const Connections few = Connections::within(500 + 166, config);
+  CHECK(few.api == 400);
+  CHECK(few.inbox == 100);
+  CHECK(few.isReduced);
+  CHECK(Places::of(few.api, config.api.streamsMax).frameStreams == 300);
+  CHECK(Connections::within(0, config).api == 1);
+  CHECK(Connections::within(100, read("{}")).inbox == 0);
+  CHECK(
+      problemsOf(R"({"connections_max": 100, "streams_max": 76})") ==
+      Lines{"f:1: streams_max: must be at most three quarters of connections_max, here 75, which leaves the others to "
+            "requests"});
+  CHECK(problemsOf(R"({"connections_max": 31})").size() == 1);
+}
+
   const std::string peer = R"("pull": ["*"], "peers": [{"agents": ["urn:b"], "by_mailbox": true}])";
   const Config config = read(R"({"agent": "urn:agent:carol", "inbox": {)" + peer +
                              R"(, "fetch": [{"url": "https://hub.example.com/out/", "window": 8}]}})");
