@@ -25,6 +25,10 @@ struct InboundPeer {
   bool maySend = true;
   /// Whether it may send ACK events, for messages addressed to it. Default: yes.
   bool mayAck = true;
+  /// The agents whose mailboxes it keeps, each a URI, or a prefix followed by `*`: its ACK events are also for messages
+  /// addressed to these. It is believed about them, so list those alone whose messages go to its inbox. Default: none;
+  /// the outcome of such a message is then learned at `ackTimeout`.
+  std::vector<std::string> mailboxes = {};
   /// The sessions that it may use. Empty (default): any. Frames of other sessions are refused one by one. So are frames
   /// outside sessions, unless an empty name is listed, which stands for them and for the session without a name.
   std::vector<std::string> sessions = {};

@@ -17,11 +17,12 @@
 #include "ackbox/inbound_server.hpp"
 #include "base/hex.hpp"
 #include "base/own_thread.hpp"
+#include "base/pattern.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
 #include "serve/config/checks.hpp"
-#include "serve/config/file_stamps.hpp"
 #include "serve/config/connections.hpp"
+#include "serve/config/file_stamps.hpp"
 #include "serve/config/secret_watch.hpp"
 #include "serve/events/event_streams.hpp"
 #include "serve/http/gate.hpp"
@@ -125,7 +126,9 @@ std::string peersWithoutAcks(const Config& config) {
   std::string names;
   for (const PeerOptions& peer : config.outbox.peers) {
     const auto isOf = [&](const InboundPeer& one) {
-      return one.mayAck && std::ranges::find(one.agents, peer.agent) != one.agents.end();
+      const auto fits = [&](const std::string& pattern) { return fitsPattern(pattern, peer.agent); };
+      return one.mayAck && (std::ranges::find(one.agents, peer.agent) != one.agents.end() ||
+                            std::ranges::any_of(one.mailboxes, fits));
     };
     const bool mayCome = config.inbox && (peer.agent.empty() || std::ranges::any_of(config.inbox->handler.peers, isOf));
     if (peer.profile == PeerProfile::native && !mayCome) {
@@ -255,10 +258,10 @@ private:
     http_->start();
     watchTokens();
     secretWatch_->start();
+    reportReduced(config_, connections_, places_.frameStreams);
     if (const std::string peers = peersWithoutAcks(config_); !peers.empty()) {
       report(
           LogLevel::info, "no-ack-events",
-    reportReduced(config_, connections_, places_.frameStreams);
           "these peers cannot report that a message which they deferred is done, so that is known at its ack_timeout: "
           "inbox must be configured, and its peers name their agents",
           {"peers", peers});

@@ -74,10 +74,12 @@ public:
   /// Applies an ACK event to a message that was sent to the peer with the agent URI `agent`, and to no other.
   /// `sequence` is the event's sequence, so that a message that was redriven since is not changed; 0: any. `time`
   /// serves the same for an unordered message; nothing: any. `origin` is the store that the event comes from: an event
-  /// of a store that the peer has lost is ignored. Empty: not known.
+  /// of a store that the peer has lost is ignored. Empty: not known. `mailboxes` are patterns of other agents to which
+  /// the message may have been sent.
   virtual AckEventOutcome applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
                                         const FrameResult& result, std::string_view origin = {},
-                                        std::optional<WallTime> time = {}) = 0;
+                                        std::optional<WallTime> time = {},
+                                        std::span<const std::string> mailboxes = {}) = 0;
   /// Deletes up to `limit` acknowledged rows after their `ackedRetention`; returns how many.
   virtual std::size_t purgeAcked(std::size_t limit) = 0;
   /// The same for rows that were acknowledged at least `age` ago.

@@ -84,7 +84,7 @@ class Daemon:
 class Pair:
     """alice and bob, keys shared. `inbox` of each: what is merged into its section. `partner`: (name, port of its inbox) of
     an agent that each of the two has as its peer, instead of the other one. `outbox`: this section of both. `mailbox`: an
-    agent that alice has as its peer, too, by the address of bob's inbox."""
+    agent that alice has as its peer, too, by the address of bob's inbox, and whose acknowledgements she takes from bob."""
 
     def __init__(self, program, folder, alice_unix=False, inbox=None, partner=None, outbox=None,
                  mailbox=None):
@@ -110,6 +110,7 @@ class Pair:
             }
             if mailbox and name == "alice":
                 config["peers"].append({**config["peers"][0], "name": mailbox.rpartition(":")[2], "agent": mailbox})
+                config["inbox"]["peers"][0]["mailboxes"] = [mailbox]
             self.daemons.append(Daemon(program, folder, name, config))
         self.alice, self.bob = self.daemons
 

@@ -28,6 +28,30 @@ struct Blocking : World {
 
 }  // namespace
 
+TEST_CASE("P11: a hub's word settles messages to the agents whose mailboxes it keeps, and to no others") {
+  World world;
+  world.options.peers = {{.name = "carol", .agent = "urn:team:carol"}, {.name = "dave", .agent = "urn:dave"}};
+  const auto store = world.open();
+  for (const char* const peer : {"carol", "dave"}) {
+    Frame frame = frameOf(peer, "{}", peer);
+    frame.peer = peer;
+    REQUIRE(enqueueOne(*store, frame).isNew());
+  }
+  const auto kindOf = [&](const char* agent, const char* id, const std::vector<std::string>& mailboxes) {
+    FrameResult word;
+    word.outcome = Outcome::ack;
+    return inTransaction(*store,
+                         [&] { return store->settles().applyAckEvent(agent, id, 0, word, {}, {}, mailboxes).kind; });
+  };
+  using Kind = store::AckEventOutcome::Kind;
+  CHECK(kindOf("urn:hub", "carol", {}) == Kind::refused);
+  CHECK(kindOf("urn:hub", "carol", {"urn:dave", "urn:team:d*"}) == Kind::refused);
+  // An anonymous sender keeps no mailbox.
+  CHECK(kindOf("", "carol", {"*"}) == Kind::refused);
+  CHECK(kindOf("urn:hub", "carol", {"urn:dave", "urn:team:*"}) == Kind::settled);
+  CHECK(kindOf("urn:hub", "dave", {"urn:dave"}) == Kind::settled);
+}
+
 TEST_CASE("P11: defect 8: only the addressed peer's word settles a message, once, in any live state") {
   World world;
   world.options.peers = {{.name = "bob", .agent = "urn:bob"}, {.name = "eve", .agent = "urn:eve"}, {.name = "mute"}};
@@ -66,6 +90,14 @@ TEST_CASE("P11: defect 8: only the addressed peer's word settles a message, once
     CHECK(settled.message.messageId == id);
     CHECK(later("urn:bob", id, Outcome::ack).kind == Kind::ignored);
   }
+  const auto ofMailbox = [&](const char* agent, const std::vector<std::string>& mailboxes) {
+    FrameResult word;
+    word.outcome = Outcome::ack;
+    return inTransaction(
+        *store, [&] { return store->settles().applyAckEvent(agent, "mute", 0, word, {}, {}, mailboxes).kind; });
+  };
+  // A peer without an agent is nobody's mailbox.
+  CHECK(ofMailbox("urn:hub", {"*"}) == Kind::refused);
   CHECK(later("urn:bob", "term", Outcome::term, "no-order").kind == Kind::settled);
   CHECK(later("urn:bob", "term", Outcome::ack).kind == Kind::ignored);
   CHECK(world.find("term")->reason == "no-order");
@@ -76,7 +108,7 @@ TEST_CASE("P11: defect 8: only the addressed peer's word settles a message, once
   CHECK(later("", "mute", Outcome::ack).kind == Kind::refused);
   const Stats stats = world.stats();
   CHECK(stats.acked == 3);
-  CHECK(stats.refusedAcks == 7);
+  CHECK(stats.refusedAcks == 8);
   CHECK(world.problems() == "");
 }
 

@@ -115,8 +115,7 @@ public:
       return;
     }
     const bool mayRunHere = thread == protocol::HandlerThread::caller && decoded.frames.size() == 1;
-    const bool mayAcknowledge = sender->peer != nullptr;
-    auto job = std::make_unique<manager::InboundJob>(context(mayAcknowledge), std::move(request), std::move(decoded),
+    auto job = std::make_unique<manager::InboundJob>(context(*sender), std::move(request), std::move(decoded),
                                                      std::move(respond), [this] { ended(); });
     visit.passOn();
     manager::InboundJob& submitted = *job.release();
@@ -161,14 +160,15 @@ private:
     Impl* impl_;
   };
 
-  [[nodiscard]] manager::InboundJob::Context context(bool mayAcknowledge) {
+  [[nodiscard]] manager::InboundJob::Context context(const PeerRegistry::Sender& sender) {
     return {
         core_->options(),
         handler_,
         options_,
         tracer_,
         core_->tracer(),
-        mayAcknowledge,
+        sender.peer != nullptr,
+        PeerRegistry::mailboxesOf(sender),
         [this](const store::AckEventOutcome& outcome, const FrameResult& result) {
           core_->ackEventCommitted(outcome, result);
         },

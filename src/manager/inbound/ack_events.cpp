@@ -75,13 +75,11 @@ void enqueueAcksTo(store::Store& store, const std::string& peer, std::span<const
 // time is lost: the sender asks again at its deadline.
 void enqueueAckEvents(store::Store& store, std::span<const store::InboxEnding> ends) {
   const std::span<const store::PeerRow> peers = store.peers().rows();
+  // Those of mailboxes as well: their senders know whose mailboxes this agent keeps (`InboundPeer::mailboxes`).
   std::vector<const store::InboxEnding*> rest;
   rest.reserve(ends.size());
   for (const store::InboxEnding& end : ends) {
-    // An event has this agent as its source, and the message was addressed to the mailbox's agent.
-    if (end.row->frame.mailbox.empty()) {
-      rest.push_back(&end);
-    }
+    rest.push_back(&end);
   }
   std::vector<AckEventEntry> entries;
   while (!rest.empty()) {

@@ -290,9 +290,9 @@ void InboundJob::applyAckEvent(store::Store& store, Work& work) {
   // An anonymous sender is not a peer to which a message was addressed.
   const std::string_view author = context_.mayAcknowledge ? std::string_view(frame.source) : std::string_view();
   for (protocol::NamedResult& named : *work.named) {
-    ackEvents_.emplace_back(
-        store.settles().applyAckEvent(author, named.id, named.sequence, named.result, frame.origin, named.time),
-        std::move(named.result));
+    ackEvents_.emplace_back(store.settles().applyAckEvent(author, named.id, named.sequence, named.result, frame.origin,
+                                                          named.time, context_.mailboxes),
+                            std::move(named.result));
   }
 }
 

@@ -39,6 +39,8 @@ public:
     const Tracer& enqueues;
     /// Whether ACK events of this request may settle anything.
     bool mayAcknowledge;
+    /// Patterns of the agents whose mailboxes the sender keeps.
+    std::span<const std::string> mailboxes;
     /// Called after the commit for each result of an ACK event.
     std::function<void(const store::AckEventOutcome& outcome, const FrameResult& result)> ackEventApplied;
     /// Called after the commit if it put frames into the inbox.

@@ -8,6 +8,7 @@
 
 #include "ackbox/error.hpp"
 #include "base/nested_error.hpp"
+#include "base/pattern.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/text_rules.hpp"
 
@@ -64,6 +65,11 @@ PeerRegistry::PeerRegistry(const InboundOptions& options, std::string_view self,
     for (const std::string& agent : peer->options.agents) {
       if (agent.empty() || !byAgent_.emplace(agent, peer.get()).second) {
         refuse(index, "agents", "'" + agent + "' is empty, or was given before");
+      }
+    }
+    for (const std::string& pattern : peer->options.mailboxes) {
+      if (const std::string_view problem = patternProblem(pattern); pattern.empty() || !problem.empty()) {
+        refuse(index, "mailboxes", pattern.empty() ? "has an empty name" : std::string(problem));
       }
     }
     // The key signs in both directions: a request of this agent could be sent back to it, and pass as the peer's.
@@ -228,6 +234,11 @@ std::string PeerRegistry::nameOf(const Sender& sender, const InboundRequest& req
     return sender.peer->options.agents.front();
   }
   return protocol::isPlainText(request.claimedAgent, protocol::kAgentBytesMax) ? request.claimedAgent : std::string();
+}
+
+std::span<const std::string> PeerRegistry::mailboxesOf(const Sender& sender) {
+  return sender.peer != nullptr ? std::span<const std::string>(sender.peer->options.mailboxes)
+                                : std::span<const std::string>();
 }
 
 PeerRegistry::Verdict PeerRegistry::authorise(const Sender& sender, protocol::DecodedRequest& request,

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,9 @@ public:
 
   /// A proven sender's first agent URI; for any other sender the name that it claims, if that is plain text.
   [[nodiscard]] static std::string nameOf(const Sender& sender, const InboundRequest& request);
+
+  /// See `InboundPeer::mailboxes`. Valid as long as this object.
+  [[nodiscard]] static std::span<const std::string> mailboxesOf(const Sender& sender);
 
   /// Whether a peer may send the frames of a request.
   enum class Verdict : std::uint8_t {

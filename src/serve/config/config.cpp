@@ -253,6 +253,10 @@ std::vector<std::string> readSenders(Section& section, std::vector<InboundPeer>&
                peer.byMailbox);
     inner.flag({"may_send", "whether it may send messages"}, peer.maySend);
     inner.flag({"may_ack", "whether it may send ACK events"}, peer.mayAck);
+    inner.texts({"mailboxes",
+                 "the agents whose mailboxes it keeps, as URIs or beginnings with *: its ACK events are "
+                 "believed for messages to these, too"},
+                peer.mailboxes);
     inner.texts({"sessions", "the sessions that it may use, as names or beginnings with *; none: all"}, peer.sessions);
     const std::optional<std::string> field = readSecrets(inner, peer.secrets);
     // A problem with the secrets was reported already; avoids a second report that they are missing.
@@ -306,11 +310,11 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
     readListen(section, "where peers send to: unix:PATH, or a numeric address and a port", inbox.server.address,
                inbox.server.port);
     section.text({"path", "the path of the inbox"}, inbox.server.path);
+    section.option(transport::serverOptionRows(), "connectionsMax", inbox.server);
     readTls(section, inbox.server.tls);
     section.flag({"allow_plain_http", "whether it listens beyond this machine without TLS"},
                  inbox.server.allowPlainHttp);
     section.flag({"allow_anonymous", "whether requests without a proof of their sender are taken"},
-    section.option(transport::serverOptionRows(), "connectionsMax", inbox.server);
                  inbox.handler.allowAnonymous);
     section.option(protocol::inboundOptionRows(), "deferred.concurrency", inbox.handler);
     readRetry(section, inbox.handler.deferred.retry);

@@ -614,6 +614,20 @@ TEST_CASE("peers that cannot be told apart or known are refused when the handler
   CHECK(malformed.find("out of range") == malformed.rfind("out of range"));
 }
 
+TEST_CASE("mailboxes of a peer are names or prefixes") {
+  for (const char* const pattern : {"", "urn:*:carol"}) {
+    std::vector<InboundPeer> peers = aliceAndCarol();
+    peers[1].mailboxes = {"urn:team:*", pattern};
+    try {
+      const Receiver receiver({.peers = peers});
+      FAIL("accepted");
+    } catch (const Error& error) {
+      CHECK(error.code() == Errc::invalidOption);
+      CHECK(std::string(error.what()).find("peers[1].mailboxes") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("secrets that cannot be read refuse the handler with their own code, and its text once") {
   try {
     Receiver bob({.peers = {{.agents = {"urn:a"}, .secrets = SecretSource::file("/nowhere/a.key")}}});

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/pattern.hpp"
 #include "base/policies.hpp"
 #include "delivery/transition.hpp"
 #include "store/sqlite/outbound/attempt_log.hpp"
@@ -359,6 +360,11 @@ std::optional<AckedById> Settles::ackById(std::string_view messageId) {
   return AckedById{*settled, std::move(found->peer), std::move(found->session)};
 }
 
+bool Settles::isTo(const Located& found, std::string_view agent, std::span<const std::string> mailboxes) {
+  const auto fits = [&](const std::string& pattern) { return fitsPattern(pattern, found.agent); };
+  return !agent.empty() && !found.agent.empty() && (found.agent == agent || std::ranges::any_of(mailboxes, fits));
+}
+
 // Whether the event is about the message before its redrive; the redriven message is on its way, or has its own result.
 bool Settles::isOfEarlier(const Located& found, std::uint64_t sequence, std::optional<WallTime> time) {
   const bool isOfOtherNumber = sequence != 0 && sequence != found.settlement.sequence;
@@ -374,12 +380,12 @@ bool Settles::isLate(const Located& found, std::string_view origin) {
 }
 
 AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                       const FrameResult& result, std::string_view origin,
-                                       std::optional<WallTime> time) {
+                                       const FrameResult& result, std::string_view origin, std::optional<WallTime> time,
+                                       std::span<const std::string> mailboxes) {
   using Kind = AckEventOutcome::Kind;
   AckEventOutcome reply;
   std::optional<Located> found = locate(messageId);
-  if (found && (agent.empty() || found->agent != agent)) {
+  if (found && !isTo(*found, agent, mailboxes)) {
     context_.counters.add(Counter::refusedAcks, 1);
     reply.kind = Kind::refused;
     return reply;

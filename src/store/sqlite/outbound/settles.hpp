@@ -26,8 +26,8 @@ public:
   std::vector<std::optional<SettledMessage>> settle(std::span<const delivery::Settlement> settlements) override;
   std::optional<AckedById> ackById(std::string_view messageId) override;
   AckEventOutcome applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
-                                const FrameResult& result, std::string_view origin,
-                                std::optional<WallTime> time) override;
+                                const FrameResult& result, std::string_view origin, std::optional<WallTime> time,
+                                std::span<const std::string> mailboxes) override;
   std::size_t purgeAcked(std::size_t limit) override;
   std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age) override;
 
@@ -44,6 +44,8 @@ private:
     WallTime enqueuedAt{};
   };
   std::optional<Located> locate(std::string_view messageId);
+  /// Whether the message is addressed to `agent`, or to an agent that fits one of the patterns.
+  [[nodiscard]] static bool isTo(const Located& found, std::string_view agent, std::span<const std::string> mailboxes);
   /// Whether an ACK event is about an earlier enqueue of the message.
   [[nodiscard]] static bool isOfEarlier(const Located& found, std::uint64_t sequence, std::optional<WallTime> time);
   [[nodiscard]] static bool isLate(const Located& found, std::string_view origin);
