@@ -134,6 +134,8 @@ def rules(setting):
             played('{"settlements"', acts.settle),
             config('"inbox": {', file="hub_part.json", section=True),
             shell("curl -N http://127.0.0.1:7090", before=acts.hub_with_a_message, prints='"receipt"'),
+            config('"inbox": {', file="sender_part.json", section=True),
+            shell("hub=http://127.0.0.1:7090", prints='"status":"settled"'),
             config('"agent": "urn:agent:carol"', file="fetch.json", before=acts.token_of_the_hub, section=True),
             shell("curl -X PUT http://127.0.0.1:7070/v1/peers", before=acts.token_of_an_operator, prints='"added":true'),
             shell("curl -X PUT http://127.0.0.1:7070/v1/subscriptions", prints='"added":true'),

@@ -34,6 +34,7 @@ constexpr std::array kOperations = std::to_array<Operation>({
     {"GET", "/v1/sessions", kRead, 0, listSessions},
     {"GET", "/v1/inbox", kRead, 0, listInbox},
     {"GET", "/v1/inbox/stream", kReceive, 0, nullptr, streamInbox},
+    {"POST", "/v1/inbox/take", kReceive, 0, takeInbox, nullptr, false, Opening::never, true},
     {"POST", "/v1/inbox/settle", kReceive, kSettlementsBytesMax, settleInbox},
     {"POST", "/v1/inbox:retry", kOperate, kFilterBytesMax, retryInbox},
     {"POST", "/v1/inbox:discard", kOperate, kFilterBytesMax, discardInbox},

@@ -33,6 +33,7 @@ void discardInbox(Service& service, Request&& request, Respond&& respond);
 // inbox_stream.cpp
 void streamInbox(Service& service, Request&& request, std::shared_ptr<transport::AnswerStream> answer,
                  Respond&& respond);
+void takeInbox(Service& service, Request&& request, Respond&& respond);
 void settleInbox(Service& service, Request&& request, Respond&& respond);
 
 // dead_letters.cpp

@@ -254,7 +254,7 @@ Admission Gate::admit(const RequestHead& head) const {
     request.logins = &logins_;
     request.tokens = tokens;
     request.caller = known.caller.value_or(Caller{});
-    if (operation.stream != nullptr) {
+    if (operation.stream != nullptr || operation.endsWithToken) {
       request.isStillAllowed = [this, &operation, digest = known.digest, login = known.login,
                                 mailbox = request.caller.mailbox] {
         const std::shared_ptr<const Tokens> now = this->tokens();

@@ -40,6 +40,8 @@ struct Operation {
   /// A view for people: redirects a browser that is not logged in to the login.
   bool isPage = false;
   Opening opening = Opening::never;
+  /// What it gives its caller ends with the caller's token, as a streaming answer does.
+  bool endsWithToken = false;
 };
 
 }  // namespace ackbox::serve

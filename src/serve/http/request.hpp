@@ -35,8 +35,8 @@ struct Request {
   /// Null if there are no tokens, and thus no logins. Lifetime: the server's.
   Logins* logins = nullptr;
   std::shared_ptr<const Tokens> tokens = {};
-  /// For a streaming answer: whether the token still stands for a caller that may request it. Empty if there are no
-  /// tokens. Lifetime: the server's.
+  /// For a streaming answer, and with `Operation::endsWithToken`: whether the token still stands for a caller that may
+  /// request it. Empty if there are no tokens. Lifetime: the server's.
   std::function<bool()> isStillAllowed = {};
   /// For `Operation::run`: called when the client has disconnected, see `ClientWatch`.
   std::shared_ptr<transport::ClientWatch> client = {};

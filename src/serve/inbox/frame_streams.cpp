@@ -153,6 +153,22 @@ bool FrameStreams::open(StreamWish wish, std::shared_ptr<transport::AnswerStream
   return true;
 }
 
+bool FrameStreams::poll(StreamWish wish, const PollLimits& limits, InboundResponse head, Respond respond,
+                        transport::ClientWatch& client) {
+  wish.isPoll = true;
+  wish.window = limits.frames;
+  const auto answer = std::make_shared<FramePoll>(executor_, clock_, limits, std::move(respond));
+  if (!open(std::move(wish), answer, std::move(head))) {
+    return false;
+  }
+  client.gone = [weak = std::weak_ptr(answer)] {
+    if (const auto poll = weak.lock()) {
+      poll->cut();
+    }
+  };
+  return true;
+}
+
 void FrameStreams::taken(Number number) {
   const auto found = streams_.find(number);
   if (found == streams_.end()) {
@@ -202,8 +218,18 @@ void FrameStreams::forget(Number receipt) {
   held_.erase(found);
   if (stream != streams_.end()) {
     stream->second.unsettled.erase(receipt);
-    show(stream->first, stream->second);
+    if (stream->second.wish.isPoll && stream->second.unsettled.empty()) {
+      finish(stream->first);
+    } else {
+      show(stream->first, stream->second);
+    }
   }
+}
+
+void FrameStreams::finish(Number number) {
+  const std::shared_ptr<transport::AnswerStream> answer = streams_.at(number).answer;
+  ended(number, transport::AnswerEnd::finished);
+  answer->finish();
 }
 
 bool FrameStreams::isSuspect(const InboundFrame& frame) {
@@ -401,8 +427,15 @@ std::future<void> FrameStreams::drain() {
   boost::asio::post(executor_,
                     [self = shared_from_this(), promise = std::make_shared<std::promise<void>>(std::move(idle))] {
                       self->draining_ = true;
+                      std::vector<Number> polls;
                       for (auto& [number, stream] : self->streams_) {
                         self->demandOf(stream).unwant(number);
+                        if (stream.wish.isPoll && stream.unsettled.empty()) {
+                          polls.push_back(number);
+                        }
+                      }
+                      for (const Number number : polls) {
+                        self->finish(number);
                       }
                       self->idle_ = std::move(*promise);
                       self->checkIdle();
@@ -423,9 +456,7 @@ void FrameStreams::endRevoked() {
       self->demandOf(self->streams_.at(number)).unwant(number);
     }
     for (const Number number : revoked) {
-      const std::shared_ptr<transport::AnswerStream> answer = self->streams_.at(number).answer;
-      self->ended(number, transport::AnswerEnd::finished);
-      answer->finish();
+      self->finish(number);
     }
   });
 }

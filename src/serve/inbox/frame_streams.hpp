@@ -20,6 +20,7 @@
 #include "ackbox/inbound_request.hpp"
 #include "ackbox/log.hpp"
 #include "ackbox/random.hpp"
+#include "serve/inbox/frame_poll.hpp"
 #include "serve/inbox/frame_waits.hpp"
 #include "transport/answer_stream.hpp"
 
@@ -34,6 +35,8 @@ struct StreamWish {
   std::string sessions = "*";
   /// The limit of frames that the stream has and has not settled.
   std::size_t window = 64;
+  /// It is a `FramePoll`, which ends with the last settlement of its frames.
+  bool isPoll = false;
   /// See `mayTakePlace`.
   std::string sharer = {};
   /// See `Request::isStillAllowed`.
@@ -100,6 +103,9 @@ public:
 
   /// Opens `answer`. Returns false if there are too many streams, or too many of its sharer's, or no more are opened.
   [[nodiscard]] bool open(StreamWish wish, std::shared_ptr<transport::AnswerStream> answer, InboundResponse head);
+  /// The same for one answer, in place of a stream; see `FramePoll`. `respond` is called unless it returns false.
+  [[nodiscard]] bool poll(StreamWish wish, const PollLimits& limits, InboundResponse head, Respond respond,
+                          transport::ClientWatch& client);
   /// Calls `done` once, on any thread, with whether each frame still belonged to its stream and its outcome is durable.
   /// With `mailbox`, frames that are not of this agent's mailbox count as gone.
   void settle(std::vector<Settlement> settlements, std::function<void(const std::vector<bool>&)> done,
@@ -155,6 +161,8 @@ private:
   /// Called for the oldest frame of a stream that ended by itself. Returns whether the end is charged to the frame.
   [[nodiscard]] bool isSuspect(const InboundFrame& frame);
   void forget(Number receipt);
+  /// For streams that the daemon ends: no frame is charged.
+  void finish(Number number);
   void onTick();
   void keepRunning();
   void arm();

@@ -18,6 +18,7 @@
 #include "serve/config/connections.hpp"
 #include "serve/config/regular_file.hpp"
 #include "serve/http/host.hpp"
+#include "serve/http/places.hpp"
 #include "support/temp_dir.hpp"
 #include "transport/listener.hpp"
 #include "unit/serve/serve_stage.hpp"
@@ -500,7 +501,6 @@ TEST_CASE("An inbox posts its frames, or gives them to streams, or both") {
   CHECK(problemsOf(R"({"inbox": {"allow_anonymous": true, "deliver": [{"url": "http://127.0.0.1:1/"}]}})").empty());
 }
 
-TEST_CASE("An inbox that fetches from a mailbox needs no address, and what is wrong with the mailbox has its field") {
 TEST_CASE("A default daemon has places for 1,000 mailboxes and leaves half of its connections to requests") {
   const Places places = Places::of(read("{}").api.connectionsMax);
   CHECK(places.frameStreams == 1'024);
@@ -541,6 +541,7 @@ TEST_CASE("Connections and streams are limited as configured, and as the process
   CHECK(problemsOf(R"({"connections_max": 31})").size() == 1);
 }
 
+TEST_CASE("An inbox that fetches from a mailbox needs no address, and what is wrong with the mailbox has its field") {
   const std::string peer = R"("pull": ["*"], "peers": [{"agents": ["urn:b"], "by_mailbox": true}])";
   const Config config = read(R"({"agent": "urn:agent:carol", "inbox": {)" + peer +
                              R"(, "fetch": [{"url": "https://hub.example.com/out/", "window": 8}]}})");

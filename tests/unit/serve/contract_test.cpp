@@ -171,10 +171,12 @@ TEST_CASE("Every operation of the document answers as it says") {
   driver.check("Settlements", settlements);
   driver.drive("POST", settle, settle, 200, settlements.dump(), kJson);
   driver.drive("POST", settle, settle, 422, "{}", kJson);
-  for (const char* const more : {"in-2", "in-3", "in-4"}) {
+  for (const char* const more : {"in-2", "in-3", "in-4", "in-5"}) {
     send(R"({"specversion":"1.0","source":"/s","type":"t","data":1,"id":")" + std::string(more) + "\"}");
   }
   static_cast<void>(frames.line());
+  driver.drive("POST", "/v1/inbox/take", "/v1/inbox/take?max=1", 200);
+  driver.drive("POST", "/v1/inbox/take", "/v1/inbox/take?max=0", 422);
   const std::string runAgain = "/v1/inbox:retry";
   const std::string giveUp = "/v1/inbox:discard";
   CHECK(driver.drive("POST", runAgain, runAgain + "?dry_run=true", 200, R"({"source":"/s"})", kJson).at("count") >= 1);

@@ -5,11 +5,15 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ackbox/http_sender.hpp"
+#include "ackbox/inbound_handler.hpp"
+#include "ackbox/inbound_server.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "support/temp_dir.hpp"
 #include "unit/serve/serve_stage.hpp"
@@ -47,10 +51,11 @@ struct Tokens {
 /// A hub with mailboxes, and a sender whose peers `carol`, `dave` and `hub` are all behind the hub's inbox.
 class Stage {
 public:
-  explicit Stage(json inbox = {}) : serve_(settingsOf(std::move(inbox))) {
+  explicit Stage(json inbox = {}, std::chrono::milliseconds ackTimeout = 50ms, const Settings& more = {})
+      : serve_(settingsOf(std::move(inbox), more)) {
     OutboxOptions options;
     options.agent = "urn:agent:alice";
-    options.ackTimeout = 50ms;
+    options.ackTimeout = ackTimeout;
     options.ackedRetention = 1h;
     options.peers.clear();
     for (const std::string& agent : {kCarol, kDave, std::string("urn:agent:hub")}) {
@@ -69,6 +74,31 @@ public:
   }
   StreamReader open(const std::string& token, const std::string& query = {}) {
     return StreamReader(serve_.server().port(), "/v1/inbox/stream" + query, bearer(token));
+  }
+  /// The lines of the answer.
+  std::vector<json> take(const std::string& token, const std::string& query) {
+    const HttpReply reply = serve_.asker().ask("POST", "/v1/inbox/take" + query, {}, bearer(token));
+    REQUIRE(reply.status == 200);
+    std::vector<json> lines;
+    std::istringstream text(reply.body);
+    for (std::string line; std::getline(text, line);) {
+      lines.push_back(json::parse(line));
+    }
+    return lines;
+  }
+  /// The sender takes ACK events of the hub, which keeps these mailboxes.
+  void takeEvents(std::vector<std::string> mailboxes) {
+    const std::string key = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+    testing::writePrivateFile(dir_.file("alice.key").string(), key + "\n");
+    InboundOptions options;
+    options.peers = {{.agents = {"urn:agent:hub"},
+                      .secrets = SecretSource::fixed({Secret(key)}),
+                      .mailboxes = std::move(mailboxes)}};
+    handler_.emplace(
+        *sender_, [](const InboundFrame&, InboundTransaction&) { return HandlerResult::ack(); }, std::move(options));
+    server_.emplace(*handler_);
+    const json peer = {{"url", server_->url()}, {"agent", "urn:agent:alice"}, {"secrets_file", "alice.key"}};
+    REQUIRE(serve_.asker().ask("PUT", "/v1/peers/alice", peer.dump(), kJson + bearer(kHubToken)).status == 201);
   }
   json inbox(const std::string& query = {}) {
     return json::parse(serve_.asker().ask("GET", "/v1/inbox" + query, {}, bearer(kHubToken)).body).at("frames");
@@ -105,20 +135,25 @@ public:
   [[nodiscard]] const Tokens& tokens() const { return tokens_; }
 
 private:
-  Settings settingsOf(json inbox) {
+  Settings settingsOf(json inbox, const Settings& more) {
     inbox["listen"] = "127.0.0.1:0";
     inbox["allow_anonymous"] = true;
     inbox["pull"] = json::array({"*"});
     inbox["mailboxes"] = json::array({kCarol, "urn:agent:d*"});
-    return {{.field = "inbox", .value = inbox.dump()},
-            {.field = "tokens_file", .value = tokens_.file},
-            {.field = "agent", .value = "urn:agent:hub"}};
+    Settings settings = {{.field = "inbox", .value = inbox.dump()},
+                         {.field = "tokens_file", .value = tokens_.file},
+                         {.field = "added_peers.secrets_folder", .value = dir_.file("any").parent_path().string()},
+                         {.field = "agent", .value = "urn:agent:hub"}};
+    settings.insert(settings.end(), more.begin(), more.end());
+    return settings;
   }
 
   TempDir dir_;
   Tokens tokens_;
   ServeStage serve_;
   std::optional<OutboxManager> sender_;
+  std::optional<InboundHandler> handler_;
+  std::optional<InboundServer> server_;
 };
 
 json next(StreamReader& reader) {
@@ -224,6 +259,77 @@ TEST_CASE("P3: a frame that its agent refuses is a dead letter at its sender, an
   CHECK(stage.settle(kCarolToken, next(carol)) == "settled");
   CHECK(stage.endOf(good) == MessageState::acked);
   CHECK(stage.endOf(bad) == MessageState::failed);
+}
+
+TEST_CASE("P12: a request takes frames for a time: what is not settled in it comes again, as another run") {
+  Stage stage;
+  const std::string first = stage.send("carol", "1");
+  const json one = stage.take(kCarolToken, "?max=1").at(0);
+  CHECK(one.at("run") == 1);
+  CHECK(stage.settle(kCarolToken, one) == "settled");
+  CHECK(stage.endOf(first) == MessageState::acked);
+  const std::string second = stage.send("carol", "2");
+  const json late = stage.take(kCarolToken, "?lease=1s&mailbox=" + kCarol).at(0);
+  CHECK(late.at("run") == 1);
+  CHECK(late.at("event").at("data") == 2);
+  CHECK(stage.take(kDaveToken, "?wait=1s").empty());
+  json again = stage.take(kCarolToken, "?max=1&wait=30s").at(0);
+  CHECK(again.at("event") == late.at("event"));
+  CHECK(again.at("run") == 2);
+  CHECK(stage.settle(kCarolToken, late) == "gone");
+  CHECK(stage.settle(kCarolToken, again) == "settled");
+  CHECK(stage.endOf(second) == MessageState::acked);
+  CHECK(stage.take(kCarolToken, "?wait=1s").empty());
+}
+
+TEST_CASE("P11: what a request has taken is its token's as long as the token is valid, and within limits") {
+  Stage stage;
+  stage.send("carol", "1");
+  const json line = stage.take(kCarolToken, "?lease=10m").at(0);
+  stage.tokens().write(kDave);
+  stage.serve().server().reload();
+  StreamReader hub = stage.open(kHubToken, "?mailbox=" + kCarol);
+  const json again = next(hub);
+  CHECK(again.at("run") == 2);
+  CHECK(stage.settle(kHubToken, line) == "gone");
+  CHECK(stage.settle(kHubToken, again) == "settled");
+  const auto statusOf = [&](const std::string& query) {
+    return stage.serve().asker().ask("POST", "/v1/inbox/take" + query, {}, bearer(kDaveToken)).status;
+  };
+  CHECK(statusOf("?mailbox=" + kCarol) == 403);
+  for (const char* const query :
+       {"?max=0", "?max=257", "?wait=31s", "?wait=0s", "?lease=0s", "?lease=11m", "?window=1"}) {
+    CAPTURE(query);
+    CHECK(statusOf(query) == 422);
+  }
+}
+
+TEST_CASE("P12: a request whose frames are settled has no place of a stream any more") {
+  // Alone, a token may have one of the two places.
+  Stage stage({}, 50ms, {{.field = "streams_max", .value = "2"}});
+  for (int number = 0; number < 3; ++number) {
+    stage.send("carol", "1");
+    CHECK(stage.settle(kCarolToken, stage.take(kCarolToken, "?max=1&lease=10m").at(0)) == "settled");
+  }
+}
+
+TEST_CASE("P5: the outcome of a frame in a mailbox is sent to its sender at once, who believes it of a mailbox's hub") {
+  Stage stage({}, 1h);
+  stage.takeEvents({kCarol});
+  const std::string good = stage.send("carol", "1", "good");
+  StreamReader carol = stage.open(kCarolToken);
+  CHECK(stage.settle(kCarolToken, next(carol)) == "settled");
+  CHECK(stage.endOf(good) == MessageState::acked);
+  const std::string bad = stage.send("carol", "2", "bad");
+  CHECK(stage.settle(kCarolToken, next(carol), "reject") == "settled");
+  CHECK(stage.endOf(bad) == MessageState::failed);
+  // The sender has not said that the hub keeps this mailbox.
+  const std::string other = stage.send("dave", "3");
+  StreamReader dave = stage.open(kDaveToken);
+  CHECK(stage.settle(kDaveToken, next(dave)) == "settled");
+  while (stage.sender().getStats().refusedAcks == 0) {
+  }
+  CHECK(stage.sender().explain(other)->message.state == MessageState::sent);
 }
 
 TEST_CASE("a frame for an agent without a mailbox is refused, and the peer is held, as before") {
