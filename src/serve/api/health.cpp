@@ -57,9 +57,7 @@ void showMetrics(Service& service, Request&& request, Respond&& respond) {
         service.ownFigures().write(own, service.reader().peerStats(), waits, service.reader().unattendedFrames(),
                                    systemClock()->wallNow());
         service.secretWatch().write(own);
-        if (const Fetchers* const fetchers = service.fetchers()) {
-          fetchers->write(own);
-        }
+        Fetchers::write(service.fetchers(), own);
         return textAnswer(200, protocol::joinExpositions(prometheusText(service.manager(), format), own.take()),
                           format == MetricsFormat::openMetrics ? kOpenMetricsContentType : kPrometheusContentType);
       },

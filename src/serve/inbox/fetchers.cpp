@@ -128,13 +128,13 @@ std::string Fetchers::problem() const {
   return {};
 }
 
-void Fetchers::write(protocol::Exposition& out) const {
-  if (entries_.empty()) {
-    return;
-  }
+void Fetchers::write(const Fetchers* fetchers, protocol::Exposition& out) {
   out.family("ackbox_mailbox_fetching", protocol::Exposition::Type::gauge,
              "1 while the stream of a mailbox of inbox.fetch is open.");
-  for (const Entry& entry : entries_) {
+  if (fetchers == nullptr) {
+    return;
+  }
+  for (const Entry& entry : fetchers->entries_) {
     const bool isFetching = entry.fetcher.status().state == MailboxState::fetching;
     out.sample(std::uint64_t{isFetching ? 1U : 0U}, {{"url", entry.url}});
   }

@@ -44,8 +44,8 @@ public:
 
   /// The sentence about the first mailbox whose frames do not come; empty if all come.
   [[nodiscard]] std::string problem() const;
-  /// Writes the gauge `ackbox_mailbox_fetching`.
-  void write(protocol::Exposition& out) const;
+  /// Writes the gauge `ackbox_mailbox_fetching`, without a sample if `fetchers` is null.
+  static void write(const Fetchers* fetchers, protocol::Exposition& out);
 
 private:
   class Reporter;
