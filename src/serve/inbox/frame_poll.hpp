@@ -3,6 +3,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -47,7 +48,7 @@ public:
   void cut() override;
 
 private:
-  enum class Phase { waiting, leased, over };
+  enum class Phase : std::uint8_t { waiting, leased, over };
 
   void setAlarm(std::chrono::milliseconds after, void (FramePoll::*then)());
   void answer();
