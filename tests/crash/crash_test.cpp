@@ -77,10 +77,11 @@ TEST_CASE("P5: the oracle finds the frames that are lost when the mark is commit
   constexpr std::uint64_t kSeed = 4;
   MESSAGE("seed " << kSeed);
   std::uint64_t lost = 0;
-  // Fewer kills seldom meet the instant between the mark and the effect.
-  for (std::uint64_t kills = 40; kills <= 160 && lost == 0; kills *= 2) {
+  // Lives long enough that frames are on their way when they end: few kills then meet the instant between the mark and
+  // the effect.
+  for (std::uint64_t kills = 5; kills <= 160 && lost == 0; kills *= 2) {
     crash::CrashWorld world(kSeed, {"--defect", "mark-before-effect"});
-    world.killAbout(kills);
+    world.killAbout(kills, 5 * kLongest);
     const crash::Outcome outcome = world.settle();
     lost = outcome.frames.comparison.lost;
     MESSAGE(described(kSeed, outcome) << ", lost " << lost);
