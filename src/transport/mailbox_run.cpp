@@ -19,6 +19,8 @@ constexpr milliseconds kRefusedPauseLeast{5'000};
 constexpr milliseconds kRefusedPauseMost{60'000};
 // A stream that was open for this long was no failed attempt.
 constexpr milliseconds kSoundStream{10'000};
+// The reports in a row whose answers may be lost before the stream is opened anew.
+constexpr std::size_t kReportsLost = 4;
 constexpr std::string_view kFetcherAgent = "ackbox/" ACKBOX_VERSION;
 
 bool isRefusal(int status) noexcept {
@@ -200,6 +202,13 @@ void MailboxRun::onLine(std::string_view line) {
   if (!frame) {
     stream_->cancel();
     onEnd({.status = 0, .what = plan_->hub.authority() + ": a line of the stream is no frame"});
+    return;
+  }
+  // A hub gives a frame for each outcome that it has stored, so few wait unless the answers of several reports are
+  // lost.
+  if (settler_->waiting() >= kReportsLost * plan_->options.window) {
+    stream_->cancel();
+    onEnd({.status = 0, .what = plan_->hub.authority() + ": the hub gives frames and takes no outcomes"});
     return;
   }
   if (!frames_->add(lastStream_, *std::move(frame))) {

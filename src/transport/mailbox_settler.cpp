@@ -38,6 +38,13 @@ void MailboxSettler::add(std::uint64_t stream, std::string settlement) {
   go();
 }
 
+void MailboxSettler::setStream(std::uint64_t stream) {
+  stream_ = stream;
+  if (stream != 0) {
+    std::erase_if(waiting_, [stream](const Entry& entry) { return entry.stream != stream; });
+  }
+}
+
 void MailboxSettler::close() {
   isClosed_ = true;
   waiting_.clear();

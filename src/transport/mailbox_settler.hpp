@@ -40,8 +40,11 @@ public:
   /// Adds an outcome of a frame of the stream with this number, a result of `protocol::settlementOf`.
   void add(std::uint64_t stream, std::string settlement);
 
-  /// The stream with this number is the open one; 0: none is.
-  void setStream(std::uint64_t stream) noexcept { stream_ = stream; }
+  /// The stream with this number is the open one, and what waits of earlier ones is dropped: the hub gives its frames
+  /// out again. 0: none is open.
+  void setStream(std::uint64_t stream);
+  /// The outcomes that are not in a request under way.
+  [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
 
   /// Sends nothing more.
   void close();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "protocol/answer_text.hpp"
+#include "protocol/media_type.hpp"
 #include "transport/tls_context.hpp"
 
 namespace ackbox::transport {
@@ -19,6 +20,8 @@ using boost::system::error_code;
 namespace {
 
 constexpr int kStreamStatus = 200;
+constexpr std::string_view kStreamType = "application/x-ndjson";
+constexpr std::size_t kTypeShownBytes = 100;
 // As much of a refusal as can hold its text.
 constexpr std::size_t kRefusalBytesMax = 4096;
 
@@ -96,7 +99,7 @@ void MailboxStream::watch() {
   alarm_->set(options_->clock->steadyNow() + wish_.silence, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) {
       self->end({.status = 0,
-                 .what = self->authority_ + ": no byte within " +
+                 .what = self->authority_ + (self->isOpen_ ? ": no byte within " : ": no whole answer within ") +
                          std::to_string(std::chrono::duration_cast<std::chrono::seconds>(self->wish_.silence).count()) +
                          " s"});
     }
@@ -127,8 +130,11 @@ void MailboxStream::onBytes(const error_code& error, std::size_t size) {
          .what = authority_ + (problem.empty() ? ": the connection was lost: " + error.message() : ": " + problem)});
     return;
   }
-  watch();
   parse();
+  // Each byte keeps a stream alive, but no answer that is not complete.
+  if (isOpen_ && !isEnded_) {
+    watch();
+  }
 }
 
 void MailboxStream::parse() {
@@ -158,6 +164,14 @@ void MailboxStream::parse() {
 }
 
 void MailboxStream::onHead() {
+  // Any web page is answered with 200.
+  const std::string_view type = (*parser_)["content-type"];
+  if (parser_->status() == kStreamStatus && !protocol::isMediaType(type, kStreamType)) {
+    end({.status = 0,
+         .what = authority_ + ": HTTP 200 with content of type '" + std::string(type.substr(0, kTypeShownBytes)) +
+                 "', which is no stream of frames: give the address of the hub's API"});
+    return;
+  }
   isOpen_ = parser_->status() == kStreamStatus;
   // The callbacks may cancel.
   if (const std::shared_ptr<const Events> events = events_; isOpen_ && events) {

@@ -238,6 +238,54 @@ TEST_CASE("P13: a stream without a byte for thirty seconds is given up, and one 
   CHECK(stream.receiveAll().empty());
 }
 
+TEST_CASE("P13: an answer that is never whole is given up, however often a byte of it comes") {
+  MailboxStage stage;
+  stage.start();
+  RawConnection connection = stage.hub.accept();
+  static_cast<void>(connection.receiveUntil("\r\n\r\n"));
+  SUBCASE("its head has no end") {
+    connection.send("HTTP/1.1 200 OK\r\nX-Long: ");
+  }
+  SUBCASE("it is a refusal") {
+    connection.send("HTTP/1.1 404 Said\r\nContent-Length: 1000\r\n\r\n");
+  }
+  stage.clock->advance(20s);
+  connection.send("x");
+  stage.clock->advance(20s);
+  CHECK(testing::comesTo([&] { return stage.lastState().ends_with(": no whole answer within 30 s"); }));
+  CHECK(connection.receiveAll().empty());
+}
+
+TEST_CASE("P13: a page that is no stream of frames is not shown as fetching, whatever its status") {
+  MailboxStage stage;
+  stage.start();
+  RawConnection connection = stage.hub.accept();
+  static_cast<void>(connection.receiveUntil("\r\n\r\n"));
+  connection.send("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n\n\n");
+  CHECK(testing::comesTo([&] { return stage.board->status().state == MailboxState::away; }));
+  CHECK(stage.lastState().find("HTTP 200 with content of type 'text/html'") != std::string::npos);
+  CHECK(connection.receiveAll().empty());
+}
+
+TEST_CASE("P11: a hub that gives frames and takes no outcomes loses its stream; what waits for it has a bound") {
+  MailboxStage stage(1);
+  stage.start();
+  RawConnection stream = stage.hub.stream();
+  stream.send(lineOf("m-0", "r-0"));
+  stage.handler->take().answer(Outcome::ack);
+  // Never answered.
+  const RawConnection settling = stage.hub.accept();
+  for (const char* const number : {"1", "2", "3", "4"}) {
+    stream.send(lineOf("m-" + std::string(number), "r"));
+    stage.handler->take().answer(Outcome::ack);
+  }
+  CHECK(stage.lastState() == "fetching");
+  stream.send(lineOf("m-5", "r-5"));
+  CHECK(testing::comesTo([&] { return stage.lastState().ends_with(": the hub gives frames and takes no outcomes"); }));
+  CHECK(stream.receiveAll().empty());
+  CHECK(stage.handler->waiting() == 0);
+}
+
 TEST_CASE("P11: a line that is too long, or no frame, or beyond the window, ends the stream") {
   MailboxStage stage(1);
   std::string line;
