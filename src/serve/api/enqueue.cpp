@@ -22,6 +22,8 @@ namespace ackbox::serve {
 namespace {
 
 constexpr std::uint32_t kFullRetrySeconds = 1;
+// Of one request: with the most subscribers, 16,000 messages.
+constexpr std::size_t kPublishesTogether = 16;
 
 /// The outcome of one frame.
 struct Enqueued {
@@ -163,20 +165,35 @@ public:
     }
   }
 
-  // Submits the frames of a request one after the other, so that they share a commit and keep their order.
+  // Submits the frames of a request one after the other, so that they share a commit and keep their order. A publish
+  // may store a thousand messages: other requests have their turn after a few of them.
   void start() {
-    for (std::size_t index = 0; index < all_.size(); ++index) {
-      if (!all_[index].problem.empty()) {
-        ended();
-        continue;
+    bool mayGoOn = true;
+    while (mayGoOn && next_ < all_.size()) {
+      // One more, so that those that end meanwhile do not go on here.
+      turn_ = kPublishesTogether + 1;
+      std::size_t unused = kPublishesTogether;
+      for (; unused > 0 && next_ < all_.size(); ++next_) {
+        unused -= all_[next_].isPublished && all_[next_].problem.empty() ? 1U : 0U;
+        submit(next_);
       }
-      if (all_[index].isPublished) {
-        service_.manager().publishThen(
-            all_[index].frame, [self = shared_from_this(), index](std::error_code failure, PublishReceipt receipt) {
-              self->publishEnded(self->all_[index], failure, std::move(receipt));
-            });
-        continue;
-      }
+      mayGoOn = hasEnded(unused + 1);
+    }
+    if (mayGoOn) {
+      ended();
+    }
+  }
+
+private:
+  void submit(std::size_t index) {
+    if (!all_[index].problem.empty()) {
+      ended();
+    } else if (all_[index].isPublished) {
+      service_.manager().publishThen(
+          all_[index].frame, [self = shared_from_this(), index](std::error_code failure, PublishReceipt receipt) {
+            self->publishEnded(self->all_[index], failure, std::move(receipt));
+          });
+    } else {
       service_.manager().enqueueThen(
           all_[index].frame, [self = shared_from_this(), index](std::error_code failure, EnqueueReceipt receipt) {
             self->all_[index].failure = failure;
@@ -184,10 +201,11 @@ public:
             self->ended();
           });
     }
-    ended();
   }
 
-private:
+  /// Whether no publish of this turn is under way any more.
+  bool hasEnded(std::size_t count) { return turn_.fetch_sub(count) == count; }
+
   void publishEnded(Enqueued& enqueued, std::error_code failure, PublishReceipt receipt) {
     using Status = PublishStatus;
     const Status status = receipt.status;
@@ -205,6 +223,9 @@ private:
       enqueued.isConflict = receipt.messages.front().peer.empty();
     }
     enqueued.published = std::move(receipt);
+    if (hasEnded(1)) {
+      start();
+    }
     ended();
   }
 
@@ -267,6 +288,10 @@ private:
   const Respond respond_;
   // Each element is written by the callback of its own frame only.
   std::vector<Enqueued> all_;
+  // The first frame that was not submitted. Of the one call of `start` at a time.
+  std::size_t next_ = 0;
+  // What must end before further frames are submitted.
+  std::atomic<std::size_t> turn_ = 0;
   std::atomic<std::size_t> left_;
 };
 

@@ -3,8 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "unit/serve/serve_stage.hpp"
 
@@ -97,6 +102,36 @@ TEST_CASE("A batch has messages to peers and publishes, in the order of the requ
   CHECK(results.at(0).at("sequence") == 1);
   CHECK(results.at(1).at("messages").at(0).at("sequence") == 2);
   CHECK(results.at(2).at("sequence") == 3);
+}
+
+TEST_CASE("P12: a batch of many publishes keeps its order, and lets other requests have their turn") {
+  Stage stage;
+  stage.subscribe("bobs", {{"peer", "bob"}});
+  json batch = json::array();
+  for (int number = 0; number < 1'000; ++number) {
+    batch.push_back({{"peer", "*"}, {"type", "t"}, {"session", "s"}, {"data", number}});
+  }
+  std::atomic<bool> isAnswered = false;
+  json results;
+  std::thread asking([&] {
+    testing::HttpAsker own(stage.server().port());
+    results = json::parse(own.ask("POST", "/v1/messages", batch.dump(), kJson).body).at("results");
+    isAnswered = true;
+  });
+  std::vector<std::uint64_t> between;
+  while (!isAnswered) {
+    const std::string one = json{{"peer", "bob"}, {"type", "t"}, {"session", "s"}}.dump();
+    between.push_back(json::parse(stage.asker().ask("POST", "/v1/messages", one, kJson).body).at("sequence"));
+  }
+  asking.join();
+  std::vector<std::uint64_t> published;
+  for (const json& result : results) {
+    published.push_back(result.at("messages").at(0).at("sequence"));
+  }
+  REQUIRE(published.size() == 1'000);
+  CHECK(std::ranges::is_sorted(published));
+  CHECK(std::ranges::any_of(
+      between, [&](std::uint64_t sequence) { return sequence > published.front() && sequence < published.back(); }));
 }
 
 TEST_CASE("A subscription is shown, changed and removed, goes with its peer, and is refused with what is wrong") {
