@@ -48,7 +48,7 @@ Decision keep(const Known& known) {
   }
   if (known.inbox->reached == InboundLimit::mailbox) {
     return refuse(Outcome::nack, "limit-mailbox",
-                  "the mailbox has no room for more frames until its agent has fetched some");
+                  "the mailbox has no room for more frames of this sender until its agent has fetched some");
   }
   if (known.inbox->reached) {
     return refuse(Outcome::nack, "inbox-full",

@@ -41,7 +41,9 @@ void InboxMachine::arrived(const Arrival& frame) {
   Queue& queue = queueOf(frame);
   Types::value_type& type = typeOf(frame);
   if (!frame.mailbox.empty()) {
-    ++sectionOf(pools_[*mailPool_], queue.mailbox).second.frames;
+    Section& section = sectionOf(pools_[*mailPool_], queue.mailbox).second;
+    ++section.frames;
+    ++section.bySender[queue.sender];
   }
   ++type.second.count;
   ++frames_;
@@ -89,12 +91,15 @@ void InboxMachine::dropIfUnused(Pool& pool, Sections::value_type& section) {
   }
 }
 
-std::size_t InboxMachine::framesOf(const std::string& mailbox) const {
+MailboxFill InboxMachine::fillOf(const std::string& mailbox, const std::string& sender) const {
   if (!mailPool_) {
-    return 0;
+    return {};
   }
   const auto found = pools_[*mailPool_].sections.find(mailbox);
-  return found == pools_[*mailPool_].sections.end() ? 0 : found->second.frames;
+  const auto known = senders_.find(sender);
+  const bool isKnown = found != pools_[*mailPool_].sections.end();
+  const bool hasFrames = isKnown && known != senders_.end() && found->second.bySender.contains(&*known);
+  return {isKnown ? found->second.frames : 0, hasFrames ? found->second.bySender.at(&*known) : 0};
 }
 
 InboxMachine::Queue& InboxMachine::queueOf(const Arrival& frame) {
@@ -224,7 +229,11 @@ void InboxMachine::headEnded(QueueNumber number) {
 
 void InboxMachine::forget(const Queue& queue, const Frame& frame) {
   if (!queue.mailbox.empty()) {
-    --sectionOf(pools_[*mailPool_], queue.mailbox).second.frames;
+    Section& section = sectionOf(pools_[*mailPool_], queue.mailbox).second;
+    --section.frames;
+    if (const auto sender = section.bySender.find(queue.sender); --sender->second == 0) {
+      section.bySender.erase(sender);
+    }
   }
   if (--frame.type->second.count == 0) {
     Types& types = typesOf(frame.type->second);

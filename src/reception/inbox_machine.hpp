@@ -88,8 +88,8 @@ public:
   [[nodiscard]] std::size_t types() const noexcept { return types_.size() + mailTypes_.size(); }
   /// The mailboxes that have frames or consumers.
   [[nodiscard]] std::size_t mailboxes() const { return mailPool_ ? pools_[*mailPool_].sections.size() : 0; }
-  /// The number of frames that wait for this agent.
-  [[nodiscard]] std::size_t framesOf(const std::string& mailbox) const;
+  /// The frames that wait for this agent, and those of them that are of this sender.
+  [[nodiscard]] MailboxFill fillOf(const std::string& mailbox, const std::string& sender) const;
   /// Not counting own places.
   [[nodiscard]] std::size_t placesTaken(std::size_t pool) const { return pools_.at(pool).taken; }
 
@@ -144,9 +144,10 @@ private:
     std::map<Fitting, TurnQueue> ready;
     // The groups up to this one in the order of `ready` have had their turn.
     Fitting lastServed;
-    // All queues, and their frames; counted for mailboxes only.
+    // All queues, and their frames, also by sender; counted for mailboxes only.
     std::size_t queues = 0;
     std::size_t frames = 0;
+    std::unordered_map<const Senders::value_type*, std::size_t> bySender;
     // In `Pool::listed`, and in `Pool::starved`.
     bool isListed = false;
     bool isStarved = false;

@@ -65,6 +65,13 @@ struct Arrival {
   WallTime expiresAt = WallTime::max();
 };
 
+/// How many frames wait in a mailbox.
+struct MailboxFill {
+  std::uint64_t all = 0;
+  /// Of these, those of one sender.
+  std::uint64_t ofSender = 0;
+};
+
 /// A pool of places.
 struct PoolLimits {
   /// Patterns of the types of frames that are worked on in it.

@@ -181,24 +181,27 @@ private:
         [this](const InboundFrame& frame, std::string_view why) { manager::reportLeftOut(core_->log(), frame, why); },
         [this](const InboundFrame& frame) { manager::reportCannotDefer(core_->log(), frame); },
         [this] { core_->storeAnswered(); },
-        [this](const std::string& agent) { return runner_ ? runner_->mailboxFrames(agent) : 0; }};
+        [this](const std::string& agent, const std::string& sender) {
+          return runner_ ? runner_->mailboxFill(agent, sender) : reception::MailboxFill();
+        }};
   }
 
   void reportLimit(const InboundLimitEvent& event) {
     if (!limitReports_.admits({event.source, event.limit}, core_->clock().steadyNow())) {
       return;
     }
-    core_->log().write(LogLevel::warning, "sender-at-limit",
-                       event.limit == InboundLimit::mailbox
-                           ? "a frame was put off, because a mailbox has no room for more until its agent has fetched "
-                             "some: see why it does not (ackbox inbox), or raise DeferredMailboxes::mailboxFramesMax"
-                       : event.limit == InboundLimit::inbox
-                           ? "a frame was put off, because the inbox has no room for more frames of its sender until "
-                             "some are done: see why they wait (ackbox inbox), or raise DeferredOptions::framesMax or "
-                             "bytesMax"
-                           : "a frame was put off, because its sender is at a limit: raise InboundOptions::limits, or "
-                             "delete what is not needed any more (ackbox forget)",
-                       {{"agent", event.source}, {"limit", toString(event.limit)}});
+    core_->log().write(
+        LogLevel::warning, "sender-at-limit",
+        event.limit == InboundLimit::mailbox
+            ? "a frame was put off, because a mailbox has no room for more of its sender until its agent has fetched "
+              "some: see why it does not (ackbox inbox), or raise DeferredMailboxes::mailboxFramesMax"
+        : event.limit == InboundLimit::inbox
+            ? "a frame was put off, because the inbox has no room for more frames of its sender until "
+              "some are done: see why they wait (ackbox inbox), or raise DeferredOptions::framesMax or "
+              "bytesMax"
+            : "a frame was put off, because its sender is at a limit: raise InboundOptions::limits, or "
+              "delete what is not needed any more (ackbox forget)",
+        {{"agent", event.source}, {"limit", toString(event.limit)}});
     calling([&] { options_.onLimit(event); }, static_cast<bool>(options_.onLimit));
   }
 

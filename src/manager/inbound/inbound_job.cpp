@@ -5,6 +5,7 @@
 
 #include "ackbox/error.hpp"
 #include "base/pattern.hpp"
+#include "base/room_share.hpp"
 #include "manager/inbound/inbound_scope.hpp"
 #include "protocol/agenium.hpp"
 #include "store/application_lines.hpp"
@@ -260,11 +261,17 @@ bool InboundJob::isMailboxFull(const InboundFrame& frame) {
   if (frame.mailbox.empty()) {
     return false;
   }
-  const auto [place, isNew] = inMailboxes_.try_emplace(frame.mailbox, 0);
+  const auto [place, isNew] = inMailboxes_.try_emplace({frame.mailbox, frame.source});
+  reception::MailboxFill& fill = place->second;
   if (isNew) {
-    place->second = context_.mailboxFrames(frame.mailbox);
+    fill = context_.mailboxFill(frame.mailbox, frame.source);
   }
-  return ++place->second > context_.limits.deferred.mailboxes.mailboxFramesMax;
+  if (hasNoRoom(fill.all, fill.ofSender, 0, context_.limits.deferred.mailboxes.mailboxFramesMax)) {
+    return true;
+  }
+  ++fill.all;
+  ++fill.ofSender;
+  return false;
 }
 
 HandlerResult InboundJob::call(store::Store& store, std::size_t index) {

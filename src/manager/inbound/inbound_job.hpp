@@ -53,8 +53,8 @@ public:
     std::function<void(const InboundFrame& frame)> cannotDefer;
     /// Called at the end of each commit. Must not throw.
     std::function<void()> storeAnswered;
-    /// The number of frames that wait in the mailbox of an agent.
-    std::function<std::uint64_t(const std::string& agent)> mailboxFrames;
+    /// The frames that wait in the mailbox of an agent.
+    std::function<reception::MailboxFill(const std::string& agent, const std::string& sender)> mailboxFill;
   };
 
   InboundJob(Context context, InboundRequest request, protocol::DecodedRequest decoded,
@@ -111,8 +111,8 @@ private:
   std::vector<protocol::SessionProgress> sessions_;
   std::size_t marks_ = 0;
   std::size_t deferrals_ = 0;
-  // The frames in each mailbox, with those of this request.
-  std::map<std::string, std::uint64_t> inMailboxes_;
+  // The frames in each mailbox, for each sender, with those of this request.
+  std::map<std::pair<std::string, std::string>, reception::MailboxFill> inMailboxes_;
   std::vector<InboundGap> gaps_;
   std::vector<std::pair<store::AckEventOutcome, FrameResult>> ackEvents_;
   std::vector<InboundLimitEvent> limitsReached_;

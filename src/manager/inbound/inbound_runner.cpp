@@ -98,9 +98,9 @@ std::vector<std::string> InboundRunner::unwantedTypes(std::size_t pool, std::siz
   return machine_.unwantedTypes(pool, limit);
 }
 
-std::uint64_t InboundRunner::mailboxFrames(const std::string& agent) {
+reception::MailboxFill InboundRunner::mailboxFill(const std::string& agent, const std::string& sender) {
   const MutexLock lock(mutex_);
-  return machine_.framesOf(agent);
+  return machine_.fillOf(agent, sender);
 }
 
 void InboundRunner::noteUnwanted(Todo& todo) {

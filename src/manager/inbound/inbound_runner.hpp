@@ -126,8 +126,8 @@ public:
   /// The wishes of a pool on demand have changed.
   void onWishes();
   [[nodiscard]] std::vector<std::string> unwantedTypes(std::size_t pool, std::size_t limit);
-  /// The number of frames in the mailbox, as of the last look at the file.
-  [[nodiscard]] std::uint64_t mailboxFrames(const std::string& agent);
+  /// The frames in the mailbox, as of the last look at the file.
+  [[nodiscard]] reception::MailboxFill mailboxFill(const std::string& agent, const std::string& sender);
 
 private:
   using Row = std::shared_ptr<const store::InboxRow>;

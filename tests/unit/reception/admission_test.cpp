@@ -370,7 +370,7 @@ TEST_CASE(
 
   facts.inbox = LimitCheck{InboundLimit::mailbox};
   checkRefusal(request.decide("v", 1, 0, facts), Outcome::nack, "limit-mailbox",
-               "the mailbox has no room for more frames until its agent has fetched some");
+               "the mailbox has no room for more frames of this sender until its agent has fetched some");
 }
 
 TEST_CASE("a frame for another agent is refused, unless it is in the mailbox of that agent, with sessions apart") {

@@ -438,7 +438,9 @@ TEST_CASE("P11: a mailbox without frames and consumers is forgotten, and one tha
     stage.mail("m" + std::to_string(number), "s");
   }
   CHECK(stage.machine.mailboxes() == 100);
-  CHECK(stage.machine.framesOf("m7") == 1);
+  CHECK(stage.machine.fillOf("m7", "a").all == 1);
+  CHECK(stage.machine.fillOf("m7", "a").ofSender == 1);
+  CHECK(stage.machine.fillOf("m7", "b").ofSender == 0);
   std::vector<QueuedFrame> all = stage.machine.untaken();
   CHECK(all.size() == 100);
   CHECK(stage.take().empty());

@@ -114,7 +114,9 @@ private:
     } else {
       age();
     }
-    REQUIRE(machine_.framesOf("m0") == framesOf("m0"));
+    const MailboxFill fill = machine_.fillOf("m0", "1");
+    REQUIRE(fill.all == framesOf("m0", {}));
+    REQUIRE(fill.ofSender == framesOf("m0", "1"));
   }
 
   /// An operator takes a frame away that is not taken, wherever it stands in its queue.
@@ -156,10 +158,11 @@ private:
     forgetPassed();
   }
 
-  [[nodiscard]] std::size_t framesOf(const std::string& mailbox) const {
+  /// Without a sender: of all.
+  [[nodiscard]] std::size_t framesOf(const std::string& mailbox, const std::optional<std::string>& sender) const {
     std::size_t frames = 0;
     for (const auto& [name, queue] : queues_) {
-      frames += queue.mailbox == mailbox ? queue.frames.size() : 0;
+      frames += queue.mailbox == mailbox && queue.sender == sender.value_or(queue.sender) ? queue.frames.size() : 0;
     }
     return frames;
   }
@@ -396,7 +399,7 @@ private:
     }
     REQUIRE(machine_.types() == 0);
     for (std::uint64_t box = 0; box < kMailboxes; ++box) {
-      REQUIRE(machine_.framesOf("m" + std::to_string(box)) == 0);
+      REQUIRE(machine_.fillOf("m" + std::to_string(box), "0").all == 0);
       machine_.unwant(kMail, kMailWishes + 9 + box);
     }
     // A look at each, which forgets it.

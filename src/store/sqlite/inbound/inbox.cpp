@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "base/room_share.hpp"
 #include "store/application_lines.hpp"
 #include "store/digest.hpp"
 #include "store/kept_session.hpp"
@@ -96,18 +97,13 @@ std::uint64_t Inbox::size() {
 // One sender's waiting frames may take as much as is left for all, so that several senders get similar shares. An
 // eighth is reserved for senders without waiting frames.
 bool Inbox::isFull(const InboundFrame& frame, const DeferredOptions& limits) {
-  const auto gauge = [this](Counter counter) {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, context_.counters.value(counter)));
+  const auto amount = [](std::int64_t counted) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, counted));
   };
   const SenderShare& own = context_.shares.of(frame.source);
-  const auto hasNoRoom = [](std::uint64_t all, std::int64_t ownPart, std::uint64_t more, std::uint64_t most) {
-    constexpr std::uint64_t kKeptPart = 8;
-    const std::uint64_t left = all < most ? most - all : 0;
-    // The first frame of a sender may be larger than its share.
-    return left == 0 || (ownPart > 0 && static_cast<std::uint64_t>(ownPart) + more + most / kKeptPart > left);
-  };
-  return hasNoRoom(gauge(Counter::inbox), own.inbox, 0, limits.framesMax) ||
-         hasNoRoom(gauge(Counter::inboxBytes), own.inboxBytes, frame.data.size(), limits.bytesMax);
+  return hasNoRoom(amount(context_.counters.value(Counter::inbox)), amount(own.inbox), 0, limits.framesMax) ||
+         hasNoRoom(amount(context_.counters.value(Counter::inboxBytes)), amount(own.inboxBytes), frame.data.size(),
+                   limits.bytesMax);
 }
 
 std::optional<InboundLimit> Inbox::limitReached(const InboundFrame& frame, const InboundOptions& limits) {
