@@ -24,7 +24,8 @@ bool BulkChanges::hasRoom() const {
          }) < kRunningMost;
 }
 
-void BulkChanges::begin(std::string what, Change change, std::chrono::milliseconds patience, Done done) {
+void BulkChanges::begin(std::string what, std::string caller, Change change, std::chrono::milliseconds patience,
+                        Done done) {
   std::uint64_t id = 0;
   {
     const MutexLock lock(mutex_);
@@ -32,6 +33,7 @@ void BulkChanges::begin(std::string what, Change change, std::chrono::millisecon
     BulkChange& made = changes_[id];
     made.id = id;
     made.what = std::move(what);
+    made.caller = std::move(caller);
     waiting_[id] = std::move(done);
     if (changes_.size() > kRemembered && changes_.begin()->second.state != BulkChange::State::running) {
       changes_.erase(changes_.begin());

@@ -22,6 +22,8 @@ struct BulkChange {
   std::uint64_t id = 0;
   /// The operation, such as `dead-letters:retry`.
   std::string what = {};
+  /// The name of who requested it.
+  std::string caller = {};
   State state = State::running;
   /// Set when the change is done.
   std::uint64_t changed = 0;
@@ -45,7 +47,7 @@ public:
   [[nodiscard]] bool hasRoom() const;
 
   /// Calls `done` once, on any thread: when the change has ended, or after `patience`.
-  void begin(std::string what, Change change, std::chrono::milliseconds patience, Done done);
+  void begin(std::string what, std::string caller, Change change, std::chrono::milliseconds patience, Done done);
 
   /// The change with this id; nothing if the id is unknown or was forgotten.
   [[nodiscard]] std::optional<BulkChange> find(std::uint64_t id) const;

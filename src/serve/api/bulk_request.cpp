@@ -113,8 +113,9 @@ void answerBulk(Service& service, Request&& request, Respond&& respond, const Bu
     return;
   }
   std::string name(bulk.name);
+  std::string who = request.caller.name;
   service.bulkChanges().begin(
-      std::move(name),
+      std::move(name), std::move(who),
       [&service, bulk = std::move(bulk), caller = std::move(request.caller)] {
         std::uint64_t changed = 0;
         try {
@@ -171,6 +172,17 @@ std::vector<std::string> idsMember(const nlohmann::json& value) {
   return ids;
 }
 
+std::vector<std::string> within(const Limits& limits, const OutboxReader& reader, const std::vector<std::string>& ids) {
+  std::vector<std::string> kept;
+  for (const std::string& id : ids) {
+    const std::optional<MessageInfo> message = limits.isEmpty() ? std::nullopt : reader.find(id);
+    if (limits.isEmpty() || (message && limits.hasPeer(message->peer))) {
+      kept.push_back(id);
+    }
+  }
+  return kept;
+}
+
 std::string textMember(const std::string& name, const nlohmann::json& value) {
   if (!value.is_string()) {
     throw InvalidRequest(name + " must be a string");
@@ -213,8 +225,10 @@ void showBulkChange(Service& service, Request&& request, Respond&& respond) {
   const bool isNumber = !text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == std::string::npos;
   const std::optional<BulkChange> change =
       isNumber ? service.bulkChanges().find(std::stoull(text)) : std::optional<BulkChange>();
-  std::move(respond)(change ? jsonAnswer(200, textOf(*change))
-                            : problemAnswer(404, "Not found", "There was no change with this id, or it is forgotten."));
+  const bool isShown = change && (request.caller.limits.isEmpty() || change->caller == request.caller.name);
+  std::move(respond)(isShown
+                         ? jsonAnswer(200, textOf(*change))
+                         : problemAnswer(404, "Not found", "There was no change with this id, or it is forgotten."));
 }
 
 }  // namespace ackbox::serve

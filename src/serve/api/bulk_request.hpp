@@ -65,6 +65,10 @@ using TakeMember = std::function<Member(const std::string& name, const nlohmann:
 [[nodiscard]] std::vector<std::string> idsMember(const nlohmann::json& value);
 [[nodiscard]] std::string textMember(const std::string& name, const nlohmann::json& value);
 
+/// Those of `ids` that name messages of the peers in `limits`.
+[[nodiscard]] std::vector<std::string> within(const Limits& limits, const OutboxReader& reader,
+                                              const std::vector<std::string>& ids);
+
 /// The messages that a change would apply to.
 class MessagePreview {
 public:

@@ -25,6 +25,7 @@ namespace {
 struct Choice {
   std::vector<std::string> ids = {};
   DeadLetterFilter filter = {};
+  Limits limits = {};
   // The request's text, for the audit.
   std::string text = {};
 };
@@ -47,9 +48,9 @@ std::chrono::milliseconds ageOf(const nlohmann::json& value) {
   return *parsed;
 }
 
-Choice readDeadLetterChoice(const std::string& body) {
+Choice readDeadLetterChoice(const Request& request) {
   Choice choice;
-  choice.text = readChoice(body, "ids", [&](const std::string& name, const nlohmann::json& value) {
+  choice.text = readChoice(request.body, "ids", [&](const std::string& name, const nlohmann::json& value) {
     if (name == "ids") {
       choice.ids = idsMember(value);
     } else if (name == "peer") {
@@ -69,13 +70,17 @@ Choice readDeadLetterChoice(const std::string& body) {
     }
     return Member::chooses;
   });
+  choice.limits = request.caller.limits;
+  if (choice.ids.empty()) {
+    limitPeer(request, choice.filter.peer);
+  }
   return choice;
 }
 
 /// The number of messages that would be changed, and the first of them.
 Response preview(const OutboxReader& reader, const Choice& choice) {
   MessagePreview chosen;
-  chosen.add(reader, choice.ids, MessageState::failed);
+  chosen.add(reader, within(choice.limits, reader, choice.ids), MessageState::failed);
   std::int64_t after = 0;
   std::size_t looked = 0;
   if (choice.ids.empty()) {
@@ -90,24 +95,25 @@ Response preview(const OutboxReader& reader, const Choice& choice) {
 }
 
 /// Adds each done row to `changed`, even if it then throws; but not the slices of a filter's change that throws.
-void makeChange(OutboxOperator& changes, const ChangeKind& kind, const Choice& choice, std::uint64_t& changed) {
+void makeChange(Service& service, const ChangeKind& kind, const Choice& choice, std::uint64_t& changed) {
+  OutboxOperator& changes = service.changes();
   if (choice.ids.empty()) {
     changed = (changes.*kind.all)(choice.filter);
   }
-  for (const std::string& id : choice.ids) {
+  for (const std::string& id : within(choice.limits, service.reader(), choice.ids)) {
     changed += (changes.*kind.one)(id).done() ? 1U : 0U;
   }
 }
 
 void changeDeadLetters(Service& service, Request&& request, Respond&& respond, const ChangeKind& kind) {
   const BulkWish wish = takeBulkWish(request.query);
-  const auto choice = std::make_shared<const Choice>(readDeadLetterChoice(request.body));
-  answerBulk(service, std::move(request), std::move(respond), wish,
-             {.name = kind.name,
-              .choice = choice->text,
-              .preview = [&service, choice] { return preview(service.reader(), *choice); },
-              .change = [&service, &kind,
-                         choice](std::uint64_t& changed) { makeChange(service.changes(), kind, *choice, changed); }});
+  const auto choice = std::make_shared<const Choice>(readDeadLetterChoice(request));
+  answerBulk(
+      service, std::move(request), std::move(respond), wish,
+      {.name = kind.name,
+       .choice = choice->text,
+       .preview = [&service, choice] { return preview(service.reader(), *choice); },
+       .change = [&service, &kind, choice](std::uint64_t& changed) { makeChange(service, kind, *choice, changed); }});
 }
 
 }  // namespace
@@ -122,6 +128,7 @@ void listDeadLetters(Service& service, Request&& request, Respond&& respond) {
   filter.olderThan = request.query.duration("older_than").value_or(filter.olderThan);
   const PageWish wish = takePage(request.query);
   request.query.finish();
+  limitPeer(request, filter.peer);
   service.workers().answer(
       [&service, filter = std::move(filter), wish] {
         const DeadLetterPage page = service.reader().deadLetters(filter, wish.limit, wish.after);

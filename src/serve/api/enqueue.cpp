@@ -298,7 +298,14 @@ private:
 }  // namespace
 
 void enqueue(Service& service, Request&& request, Respond&& respond) {
-  std::make_shared<Enqueueing>(service, readPostedFrames(request), std::move(respond))->start();
+  PostedFrames posted = readPostedFrames(request);
+  for (const PostedFrame& one : posted.frames) {
+    if (one.problem.empty()) {
+      requirePeer(request, one.frame.peer);
+      requireType(request, one.frame.type);
+    }
+  }
+  std::make_shared<Enqueueing>(service, std::move(posted), std::move(respond))->start();
 }
 
 }  // namespace ackbox::serve

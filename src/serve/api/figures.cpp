@@ -34,7 +34,11 @@ void showStats(Service& service, Request&& request, Respond&& respond) {
 void listPeers(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   service.workers().answer(
-      [&service] { return pageAnswer("peers", records::listOf(records::readPeers(service.reader())), 0); },
+      [&service, limits = request.caller.limits] {
+        std::vector<records::PeerFigures> peers = records::readPeers(service.reader());
+        std::erase_if(peers, [&](const records::PeerFigures& one) { return !limits.hasPeer(one.figures.peer); });
+        return pageAnswer("peers", records::listOf(peers), 0);
+      },
       std::move(respond));
 }
 
@@ -44,6 +48,7 @@ void listSessions(Service& service, Request&& request, Respond&& respond) {
   filter.occupied = !request.query.flag("all");
   const PageWish wish = takePage(request.query);
   request.query.finish();
+  limitPeer(request, filter.peer);
   service.workers().answer(
       [&service, filter = std::move(filter), wish] {
         const SessionPage page = service.reader().sessions(filter, wish.limit, wish.after);

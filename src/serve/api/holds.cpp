@@ -16,6 +16,7 @@ namespace {
 template <typename Change>
 void hold(Service& service, Request&& request, Respond&& respond, std::string_view what, Change change) {
   request.query.finish();
+  requirePeer(request, request.path[0]);
   service.workers().answer(
       [&service, request = std::move(request), what, change] {
         const bool changed = change(service.changes(), request.path);

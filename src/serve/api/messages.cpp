@@ -25,6 +25,13 @@ bool isSettled(const Explanation& explanation) {
   return explanation.message.state == MessageState::acked || explanation.message.state == MessageState::failed;
 }
 
+/// A message beyond the limits is none.
+std::optional<Explanation> explain(Service& service, const std::string& messageId, const Limits& limits) {
+  std::optional<Explanation> found = service.reader().explain(messageId);
+  const bool isWithin = found && limits.hasPeer(found->message.peer) && limits.hasType(found->message.type);
+  return isWithin ? std::move(found) : std::nullopt;
+}
+
 /// A message with the reasons why it does not move.
 json::Line lineOf(Service& service, const Explanation& explanation, bool withData) {
   json::Line line = records::lineOf(explanation.message);
@@ -47,8 +54,12 @@ Response noMessage() {
 /// A request that waits for the end of a message.
 class Waiting : public std::enable_shared_from_this<Waiting> {
 public:
-  Waiting(Service& service, std::string messageId, bool withData, Respond respond)
-      : service_(service), messageId_(std::move(messageId)), withData_(withData), respond_(std::move(respond)) {}
+  Waiting(Service& service, std::string messageId, bool withData, Limits limits, Respond respond)
+      : service_(service),
+        messageId_(std::move(messageId)),
+        withData_(withData),
+        limits_(std::move(limits)),
+        respond_(std::move(respond)) {}
 
   // Registers the wait before it reads the message, so that no end is missed in between.
   void start(std::chrono::milliseconds time, const std::string& sharer, transport::ClientWatch& client) {
@@ -69,10 +80,11 @@ private:
   static constexpr int kStillWaits = 0;
 
   Response look() {
-    const std::optional<Explanation> found = service_.reader().explain(messageId_);
+    const std::optional<Explanation> found = explain(service_, messageId_, limits_);
     if (!found) {
       return noMessage();
     }
+    isWithin_ = true;
     if (isSettled(*found)) {
       return jsonAnswer(200, lineOf(service_, *found, withData_).text());
     }
@@ -94,7 +106,11 @@ private:
   }
 
   Response finish(const WaitEnd& wait) {
-    const std::optional<Explanation> found = service_.reader().explain(messageId_);
+    const std::optional<Explanation> found = explain(service_, messageId_, limits_);
+    // The end may come before the first read, of a message beyond the limits.
+    if (!found && !limits_.isEmpty() && !isWithin_) {
+      return noMessage();
+    }
     if (wait.isRefused && !(found && isSettled(*found))) {
       return found ? protocol::unavailable(
                          false, "Too many requests wait, or too many with this token, or the server is being stopped.")
@@ -117,8 +133,10 @@ private:
   Service& service_;
   const std::string messageId_;
   const bool withData_;
+  const Limits limits_;
   const Respond respond_;
   std::atomic<bool> answered_ = false;
+  std::atomic<bool> isWithin_ = false;
 };
 
 }  // namespace
@@ -136,6 +154,7 @@ void listMessages(Service& service, Request&& request, Respond&& respond) {
   filter.isNewestFirst = request.query.flag("newest");
   const PageWish wish = takePage(request.query);
   request.query.finish();
+  limitPeer(request, filter.peer);
   service.workers().answer(
       [&service, filter = std::move(filter), wish] {
         const MessagePage page = service.reader().messages(filter, wish.limit, wish.after);
@@ -157,13 +176,13 @@ void showMessage(Service& service, Request&& request, Respond&& respond) {
   }
   std::string& messageId = request.path.front();
   if (wait && wait->count() > 0) {
-    std::make_shared<Waiting>(service, std::move(messageId), withData, std::move(respond))
+    std::make_shared<Waiting>(service, std::move(messageId), withData, request.caller.limits, std::move(respond))
         ->start(*wait, request.sharer(), *request.client);
     return;
   }
   service.workers().answer(
-      [&service, messageId = std::move(messageId), withData] {
-        const std::optional<Explanation> found = service.reader().explain(messageId);
+      [&service, messageId = std::move(messageId), withData, limits = request.caller.limits] {
+        const std::optional<Explanation> found = explain(service, messageId, limits);
         return found ? jsonAnswer(200, lineOf(service, *found, withData).text()) : noMessage();
       },
       std::move(respond));

@@ -99,6 +99,7 @@ Response removedPeer(Service& service, const Request& request, WaitingMessages w
 
 void showPeer(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
+  requirePeer(request, request.path[0]);
   service.workers().answer(
       [&service, name = request.path[0]] {
         const std::vector<records::PeerFigures> peers = records::readPeers(service.reader());

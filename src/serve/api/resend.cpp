@@ -23,14 +23,15 @@ constexpr int kPreviewPagesMost = 50;
 struct ResendChoice {
   std::vector<std::string> ids = {};
   MessageFilter filter = {};
+  Limits limits = {};
   // The request's text, for the audit.
   std::string text = {};
 };
 
-ResendChoice readResendChoice(const std::string& body) {
+ResendChoice readResendChoice(const Request& request) {
   ResendChoice choice;
   choice.filter.state = MessageState::acked;
-  choice.text = readChoice(body, "ids", [&](const std::string& name, const nlohmann::json& value) {
+  choice.text = readChoice(request.body, "ids", [&](const std::string& name, const nlohmann::json& value) {
     if (name == "ids") {
       choice.ids = idsMember(value);
     } else if (name == "peer") {
@@ -48,13 +49,17 @@ ResendChoice readResendChoice(const std::string& body) {
     }
     return Member::chooses;
   });
+  choice.limits = request.caller.limits;
+  if (choice.ids.empty()) {
+    limitPeer(request, choice.filter.peer);
+  }
   return choice;
 }
 
 /// The number of messages that would be sent, and the first of them.
 Response previewOfResend(const OutboxReader& reader, const ResendChoice& choice) {
   MessagePreview chosen;
-  chosen.add(reader, choice.ids, MessageState::acked);
+  chosen.add(reader, within(choice.limits, reader, choice.ids), MessageState::acked);
   std::int64_t after = 0;
   if (choice.ids.empty()) {
     int pages = 0;
@@ -71,7 +76,7 @@ Response previewOfResend(const OutboxReader& reader, const ResendChoice& choice)
 
 void resendMessages(Service& service, Request&& request, Respond&& respond) {
   const BulkWish wish = takeBulkWish(request.query);
-  const auto choice = std::make_shared<const ResendChoice>(readResendChoice(request.body));
+  const auto choice = std::make_shared<const ResendChoice>(readResendChoice(request));
   answerBulk(service, std::move(request), std::move(respond), wish,
              {.name = "messages:resend",
               .choice = choice->text,
@@ -81,7 +86,7 @@ void resendMessages(Service& service, Request&& request, Respond&& respond) {
                     if (choice->ids.empty()) {
                       changed = service.changes().resend(choice->filter);
                     }
-                    for (const std::string& id : choice->ids) {
+                    for (const std::string& id : within(choice->limits, service.reader(), choice->ids)) {
                       changed += service.changes().resend(id).done() ? 1U : 0U;
                     }
                   }});

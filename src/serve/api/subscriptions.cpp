@@ -2,6 +2,7 @@
 // `/v1/subscriptions/{name}`.
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,8 +46,23 @@ PeerSubscription readSubscription(const std::string& name, std::string_view body
   return read;
 }
 
+/// The subscription with this name, if it may be seen.
+std::optional<PeerSubscription> find(Service& service, const Limits& limits, const std::string& name) {
+  const std::vector<PeerSubscription> all = service.reader().subscriptions();
+  const auto found = std::ranges::find(all, name, &PeerSubscription::name);
+  return found != all.end() && limits.hasPeer(found->peer) ? std::optional(*found) : std::nullopt;
+}
+
+/// A name may be that of another peer's subscription. Throws `BeyondLimits`.
+void requireOwn(Service& service, const Request& request, const std::string& name) {
+  if (const std::optional<PeerSubscription> earlier = find(service, {}, name)) {
+    requirePeer(request, earlier->peer);
+  }
+}
+
 Response subscribed(Service& service, const Request& request, const PeerSubscription& subscription) {
   bool isNew = false;
+  requireOwn(service, request, subscription.name);
   try {
     isNew = service.changes().subscribe(subscription);
   } catch (const OptionError& error) {
@@ -70,17 +86,20 @@ Response noSubscription(const std::string& name) {
 void listSubscriptions(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   service.workers().answer(
-      [&service] { return pageAnswer("subscriptions", records::listOf(service.reader().subscriptions()), 0); },
+      [&service, limits = request.caller.limits] {
+        std::vector<PeerSubscription> all = service.reader().subscriptions();
+        std::erase_if(all, [&](const PeerSubscription& one) { return !limits.hasPeer(one.peer); });
+        return pageAnswer("subscriptions", records::listOf(all), 0);
+      },
       std::move(respond));
 }
 
 void showSubscription(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   service.workers().answer(
-      [&service, name = request.path[0]] {
-        const std::vector<PeerSubscription> all = service.reader().subscriptions();
-        const auto found = std::ranges::find(all, name, &PeerSubscription::name);
-        return found == all.end() ? noSubscription(name) : jsonAnswer(200, records::lineOf(*found).text());
+      [&service, name = request.path[0], limits = request.caller.limits] {
+        const std::optional<PeerSubscription> found = find(service, limits, name);
+        return found ? jsonAnswer(200, records::lineOf(*found).text()) : noSubscription(name);
       },
       std::move(respond));
 }
@@ -88,6 +107,7 @@ void showSubscription(Service& service, Request&& request, Respond&& respond) {
 void subscribe(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   PeerSubscription subscription = readSubscription(request.path[0], request.body);
+  requirePeer(request, subscription.peer);
   service.workers().answer([&service, request = std::move(request),
                             wanted = std::move(subscription)] { return subscribed(service, request, wanted); },
                            std::move(respond));
@@ -98,6 +118,7 @@ void unsubscribe(Service& service, Request&& request, Respond&& respond) {
   service.workers().answer(
       [&service, request = std::move(request)] {
         const std::string& name = request.path[0];
+        requireOwn(service, request, name);
         if (!service.changes().unsubscribe(name)) {
           return noSubscription(name);
         }

@@ -66,6 +66,8 @@ Response exceptionAnswer() {
     throw;
   } catch (const InvalidRequest& invalid) {
     return problemAnswer(422, "Invalid request", invalid.what());
+  } catch (const BeyondLimits& beyond) {
+    return problemAnswer(403, "Forbidden", beyond.what());
   } catch (const Error& error) {
     return failureAnswer(error.code(), error.what());
   } catch (const std::exception& exception) {

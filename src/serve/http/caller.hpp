@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "serve/http/limits.hpp"
+
 namespace ackbox::serve {
 
 /// A permission of a caller. An operation requires one of its roles.
@@ -41,6 +43,7 @@ public:
   /// Whether the set contains one of `wanted`.
   [[nodiscard]] constexpr bool hasOneOf(Roles wanted) const noexcept { return (bits_ & wanted.bits_) != 0; }
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
+  friend constexpr bool operator==(Roles, Roles) = default;
   /// The names of the roles, joined by `between`.
   [[nodiscard]] std::string names(std::string_view between) const;
 
@@ -58,6 +61,7 @@ struct Caller {
   Roles roles = {};
   /// With the role `mailbox`: the agent.
   std::string mailbox = {};
+  Limits limits = {};
 
   /// The agent whose mailbox alone the caller may empty; nothing if it may take frames of all.
   [[nodiscard]] std::optional<std::string> onlyMailbox() const {

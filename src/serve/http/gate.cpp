@@ -87,6 +87,13 @@ Admission withoutRole(const Operation& operation, const Caller& caller) {
                  true);
 }
 
+Admission beyondLimits(const Caller& caller) {
+  return refused(problemAnswer(403, "Forbidden",
+                               "This shows or changes more than the messages of some peers. " +
+                                   limitsSentence(caller.name, caller.limits)),
+                 true);
+}
+
 /// Redirects to the login, which is at the level of the first-level views.
 Admission askToLogIn(std::string_view target) {
   target.remove_prefix(1);
@@ -226,6 +233,10 @@ std::optional<Admission> Gate::refuseAccess(const RequestHead& head, std::string
     refusals_.wrongRole(head.peerAddress(), operation.path, caller.name);
     return withoutRole(operation, caller);
   }
+  if (!isOpen(operation) && operation.reach == Reach::all && !caller.limits.isEmpty()) {
+    refusals_.beyondLimits(head.peerAddress(), operation.path, caller.name);
+    return beyondLimits(caller);
+  }
   return std::nullopt;
 }
 
@@ -254,13 +265,17 @@ Admission Gate::admit(const RequestHead& head) const {
     request.logins = &logins_;
     request.tokens = tokens;
     request.caller = known.caller.value_or(Caller{});
+    if (!request.caller.limits.isEmpty()) {
+      request.onBeyondLimits = [this, &operation, address = std::string(head.peerAddress()),
+                                name = request.caller.name] { refusals_.beyondLimits(address, operation.path, name); };
+    }
     if (operation.stream != nullptr || operation.endsWithToken) {
       request.isStillAllowed = [this, &operation, digest = known.digest, login = known.login,
-                                mailbox = request.caller.mailbox] {
+                                mailbox = request.caller.mailbox, limits = request.caller.limits] {
         const std::shared_ptr<const Tokens> now = this->tokens();
         const std::optional<Caller> found = now ? now->find(digest) : std::nullopt;
         return found && found->roles.hasOneOf(operation.roles) && found->mailbox == mailbox &&
-               (!login || logins_.find(*login));
+               found->limits == limits && (!login || logins_.find(*login));
       };
     }
   }

@@ -22,6 +22,16 @@ enum class Opening : std::uint8_t {
   metrics,
 };
 
+/// What an operation shows or changes, for tokens that are limited to peers or types.
+enum class Reach : std::uint8_t {
+  /// More than some peers' messages: a limited token may not request it.
+  all,
+  /// What the caller's limits permit: the operation checks them.
+  limited,
+  /// No peer and no message.
+  none,
+};
+
 /// A row of the table of operations: a request, the required roles, and the function that answers.
 struct Operation {
   std::string_view method;
@@ -42,6 +52,7 @@ struct Operation {
   Opening opening = Opening::never;
   /// What it gives its caller ends with the caller's token, as a streaming answer does.
   bool endsWithToken = false;
+  Reach reach = Reach::all;
 };
 
 }  // namespace ackbox::serve

@@ -36,6 +36,14 @@ void Refusals::wrongRole(const std::string& address, std::string_view operation,
   report(address, operation, caller, "the token lacks the required role");
 }
 
+void Refusals::beyondLimits(const std::string& address, std::string_view operation, std::string_view caller) {
+  {
+    const MutexLock lock(mutex_);
+    ++counts_.beyondLimits;
+  }
+  report(address, operation, caller, "the token is limited to other peers or types");
+}
+
 // Forgets addresses without recent failures when room is needed.
 bool Refusals::mayFail(const std::string& address, SteadyTime now) {
   if (addresses_.size() >= kAddressesMax && !addresses_.contains(address)) {
@@ -84,6 +92,7 @@ void Refusals::write(protocol::Exposition& out) const {
   out.sample(counts_.withoutToken, {{"cause", "no-token"}});
   out.sample(counts_.wrongToken, {{"cause", "wrong-token"}});
   out.sample(counts_.wrongRole, {{"cause", "wrong-role"}});
+  out.sample(counts_.beyondLimits, {{"cause", "beyond-limits"}});
 }
 
 }  // namespace ackbox::serve

@@ -30,6 +30,9 @@ public:
   /// Counts a request with a token that lacks the required role.
   void wrongRole(const std::string& address, std::string_view operation, std::string_view caller);
 
+  /// Counts a request beyond the limits of its token.
+  void beyondLimits(const std::string& address, std::string_view operation, std::string_view caller);
+
   /// Writes `ackbox_refused_callers_total`, counted since the process began.
   void write(protocol::Exposition& out) const;
 
@@ -38,6 +41,7 @@ private:
     std::uint64_t withoutToken = 0;
     std::uint64_t wrongToken = 0;
     std::uint64_t wrongRole = 0;
+    std::uint64_t beyondLimits = 0;
   };
 
   [[nodiscard]] bool mayFail(const std::string& address, SteadyTime now) ACKBOX_REQUIRES(mutex_);

@@ -38,6 +38,8 @@ struct Request {
   /// For a streaming answer, and with `Operation::endsWithToken`: whether the token still stands for a caller that may
   /// request it. Empty if there are no tokens. Lifetime: the server's.
   std::function<bool()> isStillAllowed = {};
+  /// Counts and logs a request beyond the limits of its token. Empty if the token has none. Lifetime: the server's.
+  std::function<void()> onBeyondLimits = {};
   /// For `Operation::run`: called when the client has disconnected, see `ClientWatch`.
   std::shared_ptr<transport::ClientWatch> client = {};
 

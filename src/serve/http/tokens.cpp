@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "base/pattern.hpp"
 #include "json/checked.hpp"
 #include "serve/config/regular_file.hpp"
 
@@ -32,23 +33,59 @@ bool hasControl(std::string_view line) noexcept {
 
 constexpr std::array kEachRole = {Role::read, Role::operate, Role::send, Role::receive, Role::mailbox};
 constexpr std::string_view kMailboxIs = "mailbox=";
+constexpr std::string_view kPeerIs = "peer=";
+constexpr std::string_view kTypeIs = "type=";
+constexpr std::string_view kRoleForm =
+    "a role is read, operate, send, receive or mailbox=AGENT; several are joined by commas";
 
-/// Returns false if one of the names is not a role.
-bool parseRoles(const std::string& text, Caller& caller) {
-  std::istringstream names(text);
-  for (std::string name; std::getline(names, name, ',');) {
-    if (name.starts_with(kMailboxIs) && name.size() > kMailboxIs.size() && caller.mailbox.empty()) {
-      caller.mailbox = name.substr(kMailboxIs.size());
-      caller.roles.add(Role::mailbox);
-      continue;
-    }
-    const std::optional<Role> role = parseRole(name);
-    if (!role || *role == Role::mailbox) {
-      return false;
-    }
-    caller.roles.add(*role);
+/// The part behind `key`; empty if there is none.
+std::string_view valueOf(std::string_view part, std::string_view key) noexcept {
+  return part.starts_with(key) ? part.substr(key.size()) : std::string_view();
+}
+
+/// Adds a role or a limit to the caller. Returns false if it is neither.
+bool takePart(std::string_view part, Caller& caller) {
+  if (const std::string_view agent = valueOf(part, kMailboxIs); !agent.empty() && caller.mailbox.empty()) {
+    caller.mailbox = agent;
+    caller.roles.add(Role::mailbox);
+    return true;
   }
-  return true;
+  if (const std::string_view peer = valueOf(part, kPeerIs); !peer.empty()) {
+    caller.limits.peers.emplace_back(peer);
+    return true;
+  }
+  if (const std::string_view type = valueOf(part, kTypeIs); !type.empty()) {
+    caller.limits.types.emplace_back(type);
+    return true;
+  }
+  const std::optional<Role> role = parseRole(part);
+  if (role && *role != Role::mailbox) {
+    caller.roles.add(*role);
+    return true;
+  }
+  return false;
+}
+
+/// Fills the caller. Returns the problem; empty: there is none.
+std::string_view parseRoles(const std::string& text, Caller& caller) {
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    if (!takePart(part, caller)) {
+      return kRoleForm;
+    }
+  }
+  if (!caller.limits.isEmpty() && caller.roles.hasOneOf({Role::receive, Role::mailbox})) {
+    return "peer= and type= do not limit what is received: give receive and mailbox= a token of their own";
+  }
+  if (!caller.limits.types.empty() && caller.roles != Roles{Role::send}) {
+    return "type= limits the role send alone: give the other roles a token of their own";
+  }
+  if (!caller.limits.isEmpty() && caller.roles.empty()) {
+    return kRoleForm;
+  }
+  const bool arePatterns = std::ranges::all_of(
+      caller.limits.types, [](const std::string& pattern) { return patternProblem(pattern).empty(); });
+  return arePatterns ? std::string_view() : "type= may have a * at its end only";
 }
 
 }  // namespace
@@ -112,7 +149,7 @@ Tokens Tokens::read(const std::filesystem::path& file, std::vector<std::string>&
     const Digest digest = digestOf(token);
     const auto [first, isNew] = lines.try_emplace(digest, number);
     Caller caller{.name = name};
-    const bool isParsed = parseRoles(roles, caller);
+    const std::string_view roleProblem = parseRoles(roles, caller);
     std::string_view problem;
     if (hasControl(line)) {
       problem = "has a control character, such as NUL: write the line anew";
@@ -120,8 +157,8 @@ Tokens Tokens::read(const std::filesystem::path& file, std::vector<std::string>&
       problem = "a line is NAME ROLE[,ROLE...] TOKEN";
     } else if (token.size() < kTokenBytesLeast || token.size() > kTokenBytesMost) {
       problem = "a token has 24 to 512 characters, such as of: openssl rand -base64 32";
-    } else if (!isParsed) {
-      problem = "a role is read, operate, send, receive or mailbox=AGENT; several are joined by commas";
+    } else if (!roleProblem.empty()) {
+      problem = roleProblem;
     } else if (!isNew) {
       problem = "has the same token; give each caller its own";
     } else {

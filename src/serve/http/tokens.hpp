@@ -12,8 +12,8 @@
 
 namespace ackbox::serve {
 
-/// The bearer tokens of a safe file (see `exposureOf`), one `NAME ROLE[,ROLE…] TOKEN` per line. Blank lines and lines
-/// that begin with `#` are ignored. Only the SHA-256 of a token is kept.
+/// The bearer tokens of a safe file (see `exposureOf`), one `NAME ROLE[,ROLE…][,LIMIT…] TOKEN` per line. Blank lines
+/// and lines that begin with `#` are ignored. Only the SHA-256 of a token is kept.
 ///
 /// Thread-safety: immutable.
 class Tokens {

@@ -268,12 +268,14 @@ void logIn(Service& service, Request&& request, Respond&& respond) {
   }
   const Tokens::Digest digest = Tokens::digestOf(token);
   const std::optional<Caller> caller = request.tokens->find(digest);
-  if (!caller || !caller->roles.has(Role::read)) {
+  if (!caller || !caller->roles.has(Role::read) || !caller->limits.isEmpty()) {
     // A right token is admitted whatever failed before: wrong tokens cannot lock out a caller.
     const bool isRare = request.logins->mayFail();
-    const std::string_view problem = !isRare  ? "Too many logins have failed; try again in a second."
-                                     : caller ? "This token does not have the role read, which the page needs."
-                                              : "No caller has this token.";
+    const std::string_view problem = !isRare   ? "Too many logins have failed; try again in a second."
+                                     : !caller ? "No caller has this token."
+                                     : caller->roles.has(Role::read)
+                                         ? "This token is limited to some peers, and the page shows all of them."
+                                         : "This token does not have the role read, which the page needs.";
     Response refusal = textAnswer(isRare ? 403 : 429, bareDocument({}, "Log in", loginView({}, next, problem)), kHtml);
     if (isRare) {
       service.audit().loginRefused(caller.value_or(Caller()), problem);
@@ -346,10 +348,10 @@ constexpr std::array kRoutes = std::to_array<Operation>({
     viewOf<showSessions>("/sessions"),
     viewOf<showInbox>("/inbox"),
     viewOf<showDoctor>("/doctor"),
-    {"GET", "/assets/{name}", kAnybody, 0, sendAsset, nullptr, true, Opening::always},
-    {"GET", "/login", kAnybody, 0, showLogin, nullptr, true, Opening::always},
-    {"POST", "/login", kAnybody, kLoginBytesMax, logIn, nullptr, true, Opening::always},
-    {"POST", "/logout", kAnybody, kLoginBytesMax, logOut, nullptr, true, Opening::always},
+    {"GET", "/assets/{name}", kAnybody, 0, sendAsset, nullptr, true, Opening::always, false, Reach::none},
+    {"GET", "/login", kAnybody, 0, showLogin, nullptr, true, Opening::always, false, Reach::none},
+    {"POST", "/login", kAnybody, kLoginBytesMax, logIn, nullptr, true, Opening::always, false, Reach::none},
+    {"POST", "/logout", kAnybody, kLoginBytesMax, logOut, nullptr, true, Opening::always, false, Reach::none},
 });
 
 }  // namespace
