@@ -34,6 +34,7 @@
 #include "serve/inbox/application_board.hpp"
 #include "serve/inbox/frame_streams.hpp"
 #include "serve/inbox/pusher.hpp"
+#include "serve/oauth/oauth_sender.hpp"
 #include "serve/page/routes.hpp"
 #include "serve/traces/traces.hpp"
 #include "transport/descriptors.hpp"
@@ -141,11 +142,16 @@ std::string peersWithoutAcks(const Config& config) {
 OutboxManager openOutbox(const std::filesystem::path& file, const Config& config, std::shared_ptr<TraceHooks> trace) {
   OutboxOptions options = config.outbox;
   options.trace = std::move(trace);
-  options.addedPeer = [config](const std::string& name, const std::string& definition) {
-    return definedPeer(name, definition, config);
+  const auto sender =
+      std::make_shared<OauthSender>(std::make_shared<HttpSender>(config.sender), config.sender, config.oauth);
+  options.addedPeer = [config, sender](const std::string& name, const std::string& definition) {
+    std::shared_ptr<OauthTokens> oauth;
+    PeerOptions peer = definedPeer(name, definition, config, &oauth);
+    sender->use(name, std::move(oauth));
+    return peer;
   };
   OutboxManager manager = OutboxManager::open(file, std::move(options));
-  manager.setSender(std::make_shared<HttpSender>(config.sender));
+  manager.setSender(sender);
   return manager;
 }
 

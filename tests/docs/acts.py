@@ -52,6 +52,10 @@ def token_of_the_hub(scene):
     write_key(scene, "etc/agent/hub.token")
 
 
+def secret_of_a_token_server(scene):
+    write_key(scene, "etc/agent/alice.secret")
+
+
 def token_of_the_pair(scene):
     scene.environment["TOKEN"] = scene.read("tokens").split()[2]
 

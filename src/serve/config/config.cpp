@@ -13,6 +13,7 @@
 #include "serve/config/checks.hpp"
 #include "serve/config/connections.hpp"
 #include "serve/config/fetch.hpp"
+#include "serve/config/own_headers.hpp"
 #include "serve/config/section.hpp"
 #include "transport/listener.hpp"
 #include "transport/option_rows.hpp"
@@ -161,28 +162,6 @@ std::optional<std::string> readSecrets(Section& section, SecretSource& secrets) 
   return field;
 }
 
-/// Reads where the headers of the user's own come from.
-void readHeaders(Section& section, SecretSource& headers) {
-  std::filesystem::path file;
-  std::filesystem::path token;
-  section.path({"headers_file", "headers that are added to each request, a line each, such as X-API-Key: KEY"}, file);
-  section.path({"bearer_token_file", "the token of the header Authorization: Bearer, instead of headers_file"}, token);
-  if (!file.empty() && !token.empty()) {
-    section.problem("headers_file",
-                    "and bearer_token_file cannot both be set; write the token as a line of the former");
-    return;
-  }
-  if (file.empty() && token.empty()) {
-    return;
-  }
-  const std::filesystem::path& named = file.empty() ? token : file;
-  const SecretSource source = file.empty() ? SecretSource::bearer(SecretSource::file(token)) : SecretSource::file(file);
-  if (!section.reading().looksAtFiles ||
-      checkHeaders(section, file.empty() ? "bearer_token_file" : "headers_file", named, source)) {
-    headers = source;
-  }
-}
-
 /// Reads a peer's own limits and policies, which take precedence over those of the outbox.
 void readPeerPolicies(Section& section, const OutboxOptions& outbox, PeerOptions& peer) {
   section.option(peerOptionRows(), "maxRequests", peer);
@@ -200,7 +179,8 @@ void readPeerPolicies(Section& section, const OutboxOptions& outbox, PeerOptions
 }
 
 /// Reads a peer but for its name. Returns whether it is sound.
-bool readPeer(Section& section, HttpSender& probe, const OutboxOptions& outbox, PeerOptions& peer) {
+bool readPeer(Section& section, HttpSender& probe, const OutboxOptions& outbox, PeerOptions& peer,
+              std::shared_ptr<OauthTokens>& oauth) {
   section.text({"url", "where its inbox is"}, peer.url);
   section.text({"agent", "its agent URI; with it, its ACK events settle messages"}, peer.agent);
   section.flag({"allow_plain_http", "whether url may be http:// to another machine"}, peer.allowPlainHttp);
@@ -213,20 +193,24 @@ bool readPeer(Section& section, HttpSender& probe, const OutboxOptions& outbox, 
                                {"cloudevents_binary", PeerProfile::cloudeventsBinary}});
   readPeerPolicies(section, outbox, peer);
   const std::string secretsField = readSecrets(section, peer.secrets).value_or("secrets_file");
-  readHeaders(section, peer.headers);
+  readOwnHeaders(section, peer.headers, oauth);
   if (peer.url.empty()) {
     section.problem("url", "must be set");
   }
   return !section.reading().looksAtFiles || checkPeer(section, probe, peer, secretsField, outbox.ackedRetention);
 }
 
-void readPeers(Section& root, const HttpSenderOptions& sender, OutboxOptions& outbox) {
+void readPeers(Section& root, const HttpSenderOptions& sender, OutboxOptions& outbox, TokensOfPeers& tokens) {
   HttpSender probe(sender);
   std::vector<bool> sound;
   root.objects("peers", [&](Section& section) {
     PeerOptions peer;
     section.text({"name", "the name that messages address"}, peer.name);
-    sound.push_back(readPeer(section, probe, outbox, peer));
+    std::shared_ptr<OauthTokens> oauth;
+    sound.push_back(readPeer(section, probe, outbox, peer, oauth));
+    if (oauth) {
+      tokens.insert_or_assign(peer.name, std::move(oauth));
+    }
     outbox.peers.push_back(std::move(peer));
   });
   checkPeers(root, probe, outbox.peers, sound);
@@ -275,7 +259,7 @@ void readDeliver(Section& section, const HttpSenderOptions& sender, std::vector<
     inner.flag({"allow_plain_http", "whether url may be http:// to another machine"}, rule.allowPlainHttp);
     inner.duration({"timeout", "how long it may take to answer"}, rule.timeout, kShortest, kDeliveryMost);
     const std::string secretsField = readSecrets(inner, rule.secrets).value_or("secrets_file");
-    readHeaders(inner, rule.headers);
+    readOwnHeaders(inner, rule.headers, rule.oauth);
     if (const std::string_view problem = patternProblem(rule.types); !problem.empty()) {
       inner.problem("types", std::string(problem));
     }
@@ -399,7 +383,7 @@ Config readAll(const ConfigNode& root, ConfigReading& reading) {
   readApi(section, config.api);
   readOutbox(section, config.outbox);
   readSender(section, config.sender);
-  readPeers(section, config.sender, config.outbox);
+  readPeers(section, config.sender, config.outbox, config.oauth);
   readAddedPeers(section, config.addedPeers);
   checkOutbox(section, config.outbox);
   readInbox(section, config.sender, config.outbox.agent, config.inbox);
@@ -437,7 +421,7 @@ Config readConfig(std::string_view text, const std::vector<ConfigOverride>& over
 }
 
 PeerOptions readPeerDefinition(const std::string& name, std::string_view text, const Config& config, bool looksAtFiles,
-                               std::vector<ConfigProblem>& problems) {
+                               std::vector<ConfigProblem>& problems, std::shared_ptr<OauthTokens>* oauth) {
   PeerOptions peer;
   peer.name = name;
   const ConfigNode root = parseConfig(text, problems);
@@ -453,14 +437,19 @@ PeerOptions readPeerDefinition(const std::string& name, std::string_view text, c
   if (section.has("networks")) {
     section.problem("networks", "is for the configuration only: added_peers.networks counts");
   }
-  readPeer(section, probe, config.outbox, peer);
+  std::shared_ptr<OauthTokens> tokens;
+  readPeer(section, probe, config.outbox, peer, tokens);
+  if (oauth != nullptr) {
+    *oauth = std::move(tokens);
+  }
   peer.networks = config.addedPeers.networks;
   return peer;
 }
 
-PeerOptions definedPeer(const std::string& name, std::string_view text, const Config& config) {
+PeerOptions definedPeer(const std::string& name, std::string_view text, const Config& config,
+                        std::shared_ptr<OauthTokens>* oauth) {
   std::vector<ConfigProblem> problems;
-  PeerOptions peer = readPeerDefinition(name, text, config, false, problems);
+  PeerOptions peer = readPeerDefinition(name, text, config, false, problems, oauth);
   std::string rest;
   for (std::size_t index = 1; index < problems.size(); ++index) {
     rest += "; " + problems[index].field + ": " + problems[index].what;

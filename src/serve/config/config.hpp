@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "serve/config/section.hpp"
 #include "serve/inbox/delivery_rule.hpp"
 #include "serve/inbox/fetchers.hpp"
+#include "serve/oauth/oauth_tokens.hpp"
 
 namespace ackbox::serve {
 
@@ -80,6 +82,8 @@ struct Config {
   ApiConfig api = {};
   OutboxOptions outbox = {};
   HttpSenderOptions sender = {};
+  /// Of the peers in `outbox` with a field `oauth`.
+  TokensOfPeers oauth = {};
   AddedPeersConfig addedPeers = {};
   /// Nothing if no peer can send here.
   std::optional<InboxConfig> inbox = {};
@@ -96,13 +100,16 @@ struct Config {
 
 /// Reads the definition of a peer that is added at run time: an object as in `peers`, without `name`, which may name
 /// files of `AddedPeersConfig::secretsFolder` only. Adds all errors to `problems`. `looksAtFiles`: those files are read
-/// and checked as well, as the start does with those of the configuration.
+/// and checked as well, as the start does with those of the configuration. `oauth` gets the tokens of its field
+/// `oauth`.
 [[nodiscard]] PeerOptions readPeerDefinition(const std::string& name, std::string_view text, const Config& config,
-                                             bool looksAtFiles, std::vector<ConfigProblem>& problems);
+                                             bool looksAtFiles, std::vector<ConfigProblem>& problems,
+                                             std::shared_ptr<OauthTokens>* oauth = nullptr);
 
 /// The same as the manager needs it: without a look at files, which may come later. Throws `Error` with
 /// `invalidOption`.
-[[nodiscard]] PeerOptions definedPeer(const std::string& name, std::string_view text, const Config& config);
+[[nodiscard]] PeerOptions definedPeer(const std::string& name, std::string_view text, const Config& config,
+                                      std::shared_ptr<OauthTokens>* oauth = nullptr);
 
 /// All fields of a configuration, in the order of `readConfig`.
 [[nodiscard]] std::vector<FieldNote> configFields();

@@ -82,6 +82,12 @@ void addSecrets(std::string& stamp, const Destination& destination) {
   addSource<protocol::OwnHeaders>(stamp, destination.headers);
 }
 
+void addTokens(std::string& stamp, const TokensOfPeers& tokens) {
+  for (const auto& [name, one] : tokens) {
+    addSource<protocol::OwnHeaders>(stamp, SecretSource::bearer(one->rule().clientSecret));
+  }
+}
+
 /// Of a mailbox.
 void addSecrets(std::string& stamp, const FetchRule& rule) {
   if (rule.options.token) {
@@ -108,6 +114,7 @@ FileStamps FileStamps::of(const Config& config) {
   addTls(stamps.certificates, config.api.tls);
   addTls(stamps.certificates, config.sender.tls);
   addSecrets(stamps.secrets, "peers", config.outbox.peers);
+  addTokens(stamps.secrets, config.oauth);
   if (config.inbox) {
     addTls(stamps.certificates, config.inbox->server.tls);
     addSecrets(stamps.secrets, "inbox.peers", config.inbox->handler.peers);

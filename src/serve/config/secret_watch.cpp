@@ -27,6 +27,15 @@ std::string absenceIn(const protocol::OwnHeaders& headers) {
   return headers.isEmpty() ? "there is no header" : std::string();
 }
 
+/// The problem of tokens, see `OauthTokens::watched`.
+std::string problemOfTokens(const SecretSource& source) {
+  try {
+    return source.load().size() == 1 ? std::string() : "there must be one secret";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
 template <typename Secrets>
 std::string problemOf(const SecretSource& source) {
   try {
@@ -48,6 +57,9 @@ SecretWatch::SecretWatch(boost::asio::any_io_executor executor, std::shared_ptr<
     add("peers", peer.name, peer.secrets, problemOf<protocol::KeyRing>);
     add("peers.headers", peer.name, peer.headers, problemOf<protocol::OwnHeaders>);
   }
+  for (const auto& [name, tokens] : config.oauth) {
+    add("peers.oauth", name, tokens->watched(), problemOfTokens);
+  }
   if (config.inbox) {
     for (const InboundPeer& peer : config.inbox->handler.peers) {
       add("inbox.peers", peer.agents.front(), peer.secrets, problemOf<protocol::KeyRing>);
@@ -55,6 +67,9 @@ SecretWatch::SecretWatch(boost::asio::any_io_executor executor, std::shared_ptr<
     for (const DeliveryRule& rule : config.inbox->deliver) {
       add("inbox.deliver", rule.url, rule.secrets, problemOf<protocol::KeyRing>);
       add("inbox.deliver.headers", rule.url, rule.headers, problemOf<protocol::OwnHeaders>);
+      if (rule.oauth) {
+        add("inbox.deliver.oauth", rule.url, rule.oauth->watched(), problemOfTokens);
+      }
     }
     for (const FetchRule& rule : config.inbox->fetch) {
       if (rule.options.token) {

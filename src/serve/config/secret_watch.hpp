@@ -20,7 +20,7 @@ namespace ackbox::serve {
 /// Secrets that cannot be used.
 struct SecretProblem {
   /// The list of the configuration: `peers`, `inbox.peers`, `inbox.deliver` or `inbox.fetch`; followed by `.headers`
-  /// for headers.
+  /// for headers, and by `.oauth` for tokens.
   std::string use;
   /// The peer's name, the first of its agents, or the URL of the application or the mailbox.
   std::string name;

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "ackbox/secret.hpp"
 #include "base/pattern.hpp"
+#include "serve/oauth/oauth_tokens.hpp"
 
 namespace ackbox::serve {
 
@@ -22,6 +24,8 @@ struct DeliveryRule {
   SecretSource secrets = {};
   /// The headers that are added to each request, as `PeerOptions::headers`.
   SecretSource headers = {};
+  /// The tokens of OAuth2 that are added to each request; null: none.
+  std::shared_ptr<OauthTokens> oauth = {};
   /// The limit for one request, including its answer.
   std::chrono::milliseconds timeout = std::chrono::seconds(30);
 

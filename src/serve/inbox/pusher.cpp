@@ -1,10 +1,12 @@
 #include "serve/inbox/pusher.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <cstdint>
 #include <future>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +49,9 @@ constexpr std::uint64_t kWish = 1;
 constexpr std::size_t kAsManyAsFit = 4'096;
 // The pause before secrets that cannot be used are checked again.
 constexpr std::chrono::seconds kSecretsPause{30};
+// The least pause before a token of OAuth2 is asked for again.
+constexpr std::chrono::milliseconds kLeastPause{1'000};
+constexpr int kUnauthorized = 401;
 
 }  // namespace
 
@@ -60,6 +65,8 @@ struct Pusher::Target {
   std::unique_ptr<protocol::KeyCache> keys;
   // Null if it has no headers of the user's own.
   std::unique_ptr<protocol::HeaderCache> headers;
+  // Of the token server. Null for plain HTTP.
+  std::shared_ptr<transport::TlsContext> oauthTls;
   std::shared_ptr<DeferredDemand> demand = std::make_shared<DeferredDemand>();
   PushEntry entry;
   std::unique_ptr<Alarm> alarm;
@@ -87,6 +94,40 @@ public:
       end();
       return;
     }
+    ++pusher_.requests_;
+    if (!target_->rule.oauth) {
+      post({});
+      return;
+    }
+    // The requests of the pusher count from here on, so that a drain waits for the token.
+    target_->rule.oauth->get({pusher_.client_, target_->oauthTls, nullptr},
+                             [executor = pusher_.executor_, weak = weak_from_this()](const OauthGrant& grant) {
+                               boost::asio::post(executor, [weak, grant] {
+                                 if (const auto self = weak.lock()) {
+                                   self->onGrant(grant);
+                                 }
+                               });
+                             });
+  }
+
+  void addHolder(FrameWaits& waits) const {
+    waits.holders.emplace(name(), "the application " + target_->rule.url + " since " + formatTimestamp(begunAt_));
+  }
+
+private:
+  void onGrant(const OauthGrant& grant) {
+    if (grant.isCancelled) {
+      pusher_.requestEnded();
+    } else if (grant.number == 0) {
+      doNotAsk("is not asked: " + grant.cause, std::max(grant.pause, kLeastPause));
+    } else {
+      token_ = grant.number;
+      post(grant.header);
+    }
+  }
+
+  /// `token` is the header of a token of OAuth2; empty if there is none.
+  void post(const Secret& token) {
     transport::HttpPost post;
     post.url = target_->url;
     post.tls = target_->tls;
@@ -96,7 +137,7 @@ public:
     if (target_->keys) {
       const auto keys = target_->keys->current();
       if (!keys->canSign()) {
-        doNotAsk("is not asked: none of the secrets can sign");
+        doNotAsk("is not asked: none of the secrets can sign", kSecretsPause);
         return;
       }
       const protocol::SignatureHeaders signature = keys->sign(webhookId_, body_, pusher_.clock_->wallNow());
@@ -106,13 +147,15 @@ public:
     if (target_->headers) {
       const auto headers = target_->headers->current();
       if (headers->isEmpty()) {
-        doNotAsk("is not asked: its headers are gone, or cannot be read");
+        doNotAsk("is not asked: its headers are gone, or cannot be read", kSecretsPause);
         return;
       }
       headers->addTo(post.headers);
     }
+    if (token_ != 0) {
+      protocol::OwnHeaders(std::span(&token, 1)).addTo(post.headers);
+    }
     post.body = body_;
-    ++pusher_.requests_;
     pusher_.client_->asyncPost(std::move(post),
                                [executor = pusher_.executor_, weak = weak_from_this()](transport::HttpAnswer answer) {
                                  boost::asio::post(executor, [weak, answer = std::move(answer)] {
@@ -123,11 +166,6 @@ public:
                                });
   }
 
-  void addHolder(FrameWaits& waits) const {
-    waits.holders.emplace(name(), "the application " + target_->rule.url + " since " + formatTimestamp(begunAt_));
-  }
-
-private:
   [[nodiscard]] PushEntry::Name name() const { return {frame_.frame().source, frame_.frame().id}; }
 
   void onAnswer(const transport::HttpAnswer& answer) {
@@ -136,12 +174,19 @@ private:
       pusher_.requestEnded();
       return;
     }
+    if (answer.status == kUnauthorized && token_ != 0 && !std::exchange(isRepeated_, true) &&
+        target_->rule.oauth->refused(token_)) {
+      pusher_.requestEnded();
+      start();
+      return;
+    }
     settle(target_->entry.answered(name(), judgePush(answer, pusher_.clock_->wallNow()), pusher_.clock_->steadyNow()));
     pusher_.requestEnded();
   }
 
-  void doNotAsk(const char* cause) {
-    settle(target_->entry.notAsked(name(), cause, kSecretsPause, pusher_.clock_->steadyNow()));
+  void doNotAsk(const std::string& cause, std::chrono::milliseconds pause) {
+    settle(target_->entry.notAsked(name(), cause, pause, pusher_.clock_->steadyNow()));
+    pusher_.requestEnded();
   }
 
   void settle(PushEntry::Decision decision) {
@@ -170,6 +215,10 @@ private:
   const std::string webhookId_;
   const std::string body_;
   const WallTime begunAt_;
+  // The number of the token of OAuth2; 0 if there is none.
+  std::uint64_t token_ = 0;
+  // With another token, after a 401.
+  bool isRepeated_ = false;
 };
 
 Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<DeliveryRule> rules,
@@ -200,6 +249,9 @@ Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<Deliver
     }
     if (rule.headers) {
       target->headers = std::make_unique<protocol::HeaderCache>(rule.headers, clock_, options.secretsGrace);
+    }
+    if (rule.oauth) {
+      target->oauthTls = oauthTls(rule.oauth->rule(), options.tls, clock_);
     }
     target->rule = std::move(rule);
     target->alarm = clock_->makeAlarm(executor_);

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <functional>
@@ -39,9 +40,10 @@ public:
     isClosed = true;
     answerAll(transport::HttpEnd::cancelled, 0);
   }
-  void answerAll(transport::HttpEnd end, int status) {
+  void answerAll(transport::HttpEnd end, int status, const std::string& body = {}) {
     for (const transport::HttpHandler& handler : std::exchange(handlers, {})) {
       transport::HttpAnswer answer;
+      answer.body = body;
       answer.end = end;
       answer.status = status;
       handler(std::move(answer));
@@ -57,13 +59,19 @@ public:
 /// A receiver whose frames all go to one application.
 class Stage {
 public:
-  explicit Stage(LogSink log = {}, SecretSource headers = {}) {
+  explicit Stage(LogSink log = {}, SecretSource headers = {}, bool hasTokens = false) {
+    const auto tokens =
+        std::make_shared<OauthTokens>(OauthRule{.tokenUrl = "http://127.0.0.1:1/token",
+                                                .clientId = "agent",
+                                                .clientSecret = SecretSource::fixed({Secret("secret")})},
+                                      clock);
     HttpSenderOptions client;
     client.clock = clock;
     pusher = std::make_shared<Pusher>(
         context.get_executor(),
-        std::vector<DeliveryRule>{{.url = "http://127.0.0.1:1/hook", .headers = std::move(headers)}}, client,
-        std::move(log), poster);
+        std::vector<DeliveryRule>{
+            {.url = "http://127.0.0.1:1/hook", .headers = std::move(headers), .oauth = hasTokens ? tokens : nullptr}},
+        client, std::move(log), poster);
     InboundOptions options;
     options.allowAnonymous = true;
     options.deferred.handler = [this](DeferredFrame frame) {
@@ -200,6 +208,44 @@ TEST_CASE("P13: a push has the application's headers; once they are gone, it is 
   const FrameWaits waits = stage.waits();
   REQUIRE(waits.frames.size() == 1);
   CHECK(waits.frames.begin()->second.what.find("its headers are gone") != std::string::npos);
+  stage.pusher->close();
+  stage.run();
+  stage.end();
+}
+
+TEST_CASE(
+    "A push has a token of OAuth2, another after a 401, and without one it waits uncharged and the wait says why") {
+  Stage stage({}, {}, true);
+  const auto give = [&](int status, const std::string& body) {
+    stage.poster->answerAll(transport::HttpEnd::answered, status, body);
+    stage.run();
+  };
+  stage.push("f-1");
+  stage.run();
+  REQUIRE(stage.poster->posts == 1);
+  CHECK(stage.poster->last.url.target == "/token");
+  give(200, R"({"access_token":"one"})");
+  REQUIRE(stage.poster->posts == 2);
+  CHECK(stage.poster->last.url.target == "/hook");
+  CHECK(stage.poster->last.headers.back() == std::pair<std::string, std::string>("Authorization", "Bearer one"));
+  give(401, "");
+  CHECK(stage.poster->last.url.target == "/token");
+  give(200, R"({"access_token":"two"})");
+  CHECK(stage.poster->last.headers.back() == std::pair<std::string, std::string>("Authorization", "Bearer two"));
+  // The next 401 is the application's answer.
+  give(401, "");
+  CHECK(stage.poster->posts == 4);
+  stage.clock->advance(std::chrono::minutes(5));
+  stage.push("f-2");
+  stage.run();
+  CHECK(stage.poster->last.url.target == "/token");
+  give(400, R"({"error":"invalid_client"})");
+  CHECK(stage.poster->posts == 5);
+  const FrameWaits waits = stage.waits();
+  CHECK(std::ranges::any_of(waits.frames, [](const auto& wait) {
+    return wait.second.what.find("is not asked: no token: the token server answers 400 invalid_client") !=
+           std::string::npos;
+  }));
   stage.pusher->close();
   stage.run();
   stage.end();
