@@ -24,6 +24,9 @@ struct DeadLetterFilter {
   std::optional<std::string> reason = {};
   /// The last error contains this text; case-sensitive.
   std::optional<std::string> error = {};
+  /// The last error is like this one: equal to it where words with digits, such as numbers and ids, count as equal. The
+  /// status in `HTTP 404` counts.
+  std::optional<std::string> errorLike = {};
   /// Failed at least this long ago. 0 (default): at any time.
   std::chrono::milliseconds olderThan{0};
   /// Only those with fewer charged attempts than this. 0 (default): any number.

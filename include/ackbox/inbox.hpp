@@ -125,6 +125,8 @@ struct InboxFilter {
   std::optional<std::string> session = {};
   /// See `InboundFrame::mailbox`.
   std::optional<std::string> mailbox = {};
+  /// The id, the session or the type is this, or the last error contains it; case-sensitive.
+  std::optional<std::string> text = {};
 };
 
 /// A page of deferred frames, in the order of their acceptance.

@@ -20,6 +20,8 @@ struct MessageFilter {
   std::optional<std::string> session = {};
   /// The frame's type.
   std::optional<std::string> type = {};
+  /// The session or the type is this, or the last error contains it; case-sensitive.
+  std::optional<std::string> text = {};
   /// Enqueued at this instant or later. A message that was redriven counts as enqueued then.
   std::optional<WallTime> since = {};
   /// Enqueued before this instant.

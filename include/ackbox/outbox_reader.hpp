@@ -90,6 +90,11 @@ public:
   /// empty if `find` returns nothing.
   [[nodiscard]] std::optional<Frame> frame(std::string_view messageId) const;
 
+  /// The ids of up to `limit` messages that were enqueued with this idempotency key: one, or those of a publish, in the
+  /// order of its receipt. The messages may be gone: a key is kept for `OutboxOptions::idempotencyRetention`. Empty if
+  /// the key is unknown; O(limit).
+  [[nodiscard]] std::vector<std::string> idsOfKey(std::string_view idempotencyKey, std::size_t limit = 100) const;
+
   /// Up to `limit` messages that match `filter`, from the end of the previous page (its `next`, or the `row` of its
   /// last message); 0: from the start. Dead letters and messages in flight are found without reading other rows;
   /// otherwise the cost grows with the rows passed, a bounded number per page.
@@ -148,8 +153,10 @@ public:
 
   /// A sender's deferred frame; empty if it was never here, or has ended and its end is not kept. If stores or sessions
   /// of that sender have used the id twice, the waiting frame; of several, the oldest. The cost grows with the number
-  /// of waiting frames, as does that of `inboxFrame` and `inboxSources`.
-  [[nodiscard]] std::optional<InboxInfo> findInbox(std::string_view source, std::string_view messageId) const;
+  /// of waiting frames, as does that of `inboxFrame`, `explainInbox` and `inboxSources`. `row` is the frame's
+  /// `InboxInfo::row`, if the caller knows it: then only a frame in that row is found, in O(1).
+  [[nodiscard]] std::optional<InboxInfo> findInbox(std::string_view source, std::string_view messageId,
+                                                   std::int64_t row = 0) const;
 
   /// The deferred frames that wait for an application, among the first 10,000 of the inbox.
   [[nodiscard]] UnattendedFrames unattendedFrames() const;
@@ -159,13 +166,15 @@ public:
   [[nodiscard]] std::vector<Application> applications() const;
 
   /// The deferred frame as its handler gets it; empty if it has ended, or `findInbox` returns nothing.
-  [[nodiscard]] std::optional<InboundFrame> inboxFrame(std::string_view source, std::string_view messageId) const;
+  [[nodiscard]] std::optional<InboundFrame> inboxFrame(std::string_view source, std::string_view messageId,
+                                                       std::int64_t row = 0) const;
 
   /// The senders of deferred frames with this id, ordered by name, including frames that have ended.
   [[nodiscard]] std::vector<std::string> inboxSources(std::string_view messageId) const;
 
   /// Explains why a deferred frame is not done, in data and in a sentence; empty if `findInbox` returns nothing.
-  [[nodiscard]] std::optional<InboxExplanation> explainInbox(std::string_view source, std::string_view messageId) const;
+  [[nodiscard]] std::optional<InboxExplanation> explainInbox(std::string_view source, std::string_view messageId,
+                                                             std::int64_t row = 0) const;
 
   /// The ids of the live processes that have the file open as managers, delivering or not, once for each manager.
   [[nodiscard]] std::vector<std::int64_t> processIds() const;

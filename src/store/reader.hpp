@@ -76,6 +76,7 @@ public:
                                              std::int64_t after) const = 0;
   [[nodiscard]] virtual std::optional<MessageInfo> find(std::string_view messageId) const = 0;
   [[nodiscard]] virtual std::optional<Frame> frame(std::string_view messageId) const = 0;
+  [[nodiscard]] virtual std::vector<std::string> idsOfKey(std::string_view key, std::size_t limit) const = 0;
   [[nodiscard]] virtual MessagePage messages(const MessageFilter& filter, std::size_t limit,
                                              std::int64_t after) const = 0;
   [[nodiscard]] virtual DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit,
@@ -98,14 +99,16 @@ public:
   [[nodiscard]] virtual UnattendedFrames unattendedFrames() const = 0;
   /// The applications that the first live owner with any has noted by `Inbox::noteApplications`.
   [[nodiscard]] virtual std::vector<Application> applications() const = 0;
-  [[nodiscard]] virtual std::optional<InboxInfo> findInbox(std::string_view source,
-                                                           std::string_view messageId) const = 0;
-  [[nodiscard]] virtual std::optional<InboundFrame> inboxFrame(std::string_view source,
-                                                               std::string_view messageId) const = 0;
+  /// See `OutboxReader::findInbox` for `row`, here and below.
+  [[nodiscard]] virtual std::optional<InboxInfo> findInbox(std::string_view source, std::string_view messageId,
+                                                           std::int64_t row = 0) const = 0;
+  [[nodiscard]] virtual std::optional<InboundFrame> inboxFrame(std::string_view source, std::string_view messageId,
+                                                               std::int64_t row = 0) const = 0;
   [[nodiscard]] virtual std::vector<std::string> inboxSources(std::string_view messageId) const = 0;
   /// As `explain`.
   [[nodiscard]] virtual std::optional<InboxExplanation> explainInbox(std::string_view source,
-                                                                     std::string_view messageId) const = 0;
+                                                                     std::string_view messageId,
+                                                                     std::int64_t row = 0) const = 0;
   /// Of the live owners.
   [[nodiscard]] virtual std::vector<std::int64_t> processIds() const = 0;
   [[nodiscard]] virtual FileInfo fileInfo() const = 0;

@@ -157,6 +157,10 @@ std::optional<Frame> OutboxReader::frame(std::string_view messageId) const {
   return here().reader()->frame(messageId);
 }
 
+std::vector<std::string> OutboxReader::idsOfKey(std::string_view idempotencyKey, std::size_t limit) const {
+  return here().reader()->idsOfKey(idempotencyKey, limit);
+}
+
 MessagePage OutboxReader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
   return here().reader()->messages(filter, limit, after);
 }
@@ -222,20 +226,23 @@ std::vector<Application> OutboxReader::applications() const {
   return here().reader()->applications();
 }
 
-std::optional<InboxInfo> OutboxReader::findInbox(std::string_view source, std::string_view messageId) const {
-  return here().reader()->findInbox(source, messageId);
+std::optional<InboxInfo> OutboxReader::findInbox(std::string_view source, std::string_view messageId,
+                                                 std::int64_t row) const {
+  return here().reader()->findInbox(source, messageId, row);
 }
 
-std::optional<InboundFrame> OutboxReader::inboxFrame(std::string_view source, std::string_view messageId) const {
-  return here().reader()->inboxFrame(source, messageId);
+std::optional<InboundFrame> OutboxReader::inboxFrame(std::string_view source, std::string_view messageId,
+                                                     std::int64_t row) const {
+  return here().reader()->inboxFrame(source, messageId, row);
 }
 
 std::vector<std::string> OutboxReader::inboxSources(std::string_view messageId) const {
   return here().reader()->inboxSources(messageId);
 }
 
-std::optional<InboxExplanation> OutboxReader::explainInbox(std::string_view source, std::string_view messageId) const {
-  std::optional<InboxExplanation> explanation = here().reader()->explainInbox(source, messageId);
+std::optional<InboxExplanation> OutboxReader::explainInbox(std::string_view source, std::string_view messageId,
+                                                           std::int64_t row) const {
+  std::optional<InboxExplanation> explanation = here().reader()->explainInbox(source, messageId, row);
   if (explanation) {
     explanation->sentence = manager::sentenceOf(*explanation, here().now());
   }

@@ -63,6 +63,8 @@ Choice readDeadLetterChoice(const Request& request) {
       choice.filter.reason = textMember(name, value);
     } else if (name == "error") {
       choice.filter.error = textMember(name, value);
+    } else if (name == "error_like") {
+      choice.filter.errorLike = textMember(name, value);
     } else if (name == "older_than") {
       choice.filter.olderThan = ageOf(value);
     } else {
@@ -125,6 +127,7 @@ void listDeadLetters(Service& service, Request&& request, Respond&& respond) {
   filter.type = request.query.text("type");
   filter.reason = request.query.text("reason");
   filter.error = request.query.text("error");
+  filter.errorLike = request.query.text("error_like");
   filter.olderThan = request.query.duration("older_than").value_or(filter.olderThan);
   const PageWish wish = takePage(request.query);
   request.query.finish();

@@ -38,14 +38,6 @@ struct InboxChoice {
   std::string text = {};
 };
 
-InboxState inboxStateOf(const std::string& name) {
-  const std::optional<InboxState> state = records::liveInboxStateOf(name);
-  if (!state) {
-    throw InvalidRequest("state must be waiting, unattended, behind, running or backoff");
-  }
-  return *state;
-}
-
 std::set<FrameName> framesOf(const nlohmann::json& value) {
   if (!value.is_array() || value.empty() || value.size() > kFramesMost) {
     throw InvalidRequest("frames must be an array of 1 to 1000 objects with source and message_id");
@@ -164,6 +156,7 @@ void listInbox(Service& service, Request&& request, Respond&& respond) {
   filter.source = request.query.text("source");
   filter.session = request.query.text("session");
   filter.mailbox = request.query.text("mailbox");
+  filter.text = request.query.text("text");
   const PageWish wish = takePage(request.query);
   request.query.finish();
   service.workers().answer(

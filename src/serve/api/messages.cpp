@@ -149,6 +149,7 @@ void listMessages(Service& service, Request&& request, Respond&& respond) {
   filter.peer = request.query.text("peer");
   filter.session = request.query.text("session");
   filter.type = request.query.text("type");
+  filter.text = request.query.text("text");
   filter.since = request.query.instant("since");
   filter.before = request.query.instant("before");
   filter.isNewestFirst = request.query.flag("newest");

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "json/line.hpp"
+#include "records/inbox_frame.hpp"
 #include "records/message.hpp"
 #include "serve/http/answer.hpp"
 
@@ -28,6 +29,14 @@ MessageState messageStateOf(std::string_view name) {
   const std::optional<MessageState> state = records::messageStateOf(name);
   if (!state) {
     throw InvalidRequest("state must be pending, sending, sent, acked or failed");
+  }
+  return *state;
+}
+
+InboxState inboxStateOf(std::string_view name) {
+  const std::optional<InboxState> state = records::liveInboxStateOf(name);
+  if (!state) {
+    throw InvalidRequest("state must be waiting, unattended, behind, running or backoff");
   }
   return *state;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "ackbox/inbox.hpp"
 #include "ackbox/message.hpp"
 #include "serve/http/query.hpp"
 #include "serve/http/request.hpp"
@@ -21,6 +22,9 @@ struct PageWish {
 
 /// The state of a message by its name. Throws `InvalidRequest`.
 [[nodiscard]] MessageState messageStateOf(std::string_view name);
+
+/// The state of a received frame that has not ended, by its name. Throws `InvalidRequest`.
+[[nodiscard]] InboxState inboxStateOf(std::string_view name);
 
 /// `{"name":[…],"next":7}`; `next` is null on the last page. `list` is a JSON array.
 [[nodiscard]] Response pageAnswer(std::string_view name, std::string_view list, std::int64_t next);

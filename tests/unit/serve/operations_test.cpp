@@ -309,6 +309,13 @@ TEST_CASE("A bulk change says before what it would change, and takes a filter or
   CHECK(preview.at("sample")[0].at("message_id") == "d-2");
   CHECK(bodyOf(discard(R"({"all":true})", "?dry_run")).at("count") == 3);
   CHECK(bodyOf(discard(R"({"ids":["d-1","d-1"]})", "?dry_run")).at("count") == 1);
+  const json listed = bodyOf(asker.ask("GET", "/v1/dead-letters")).at("messages");
+  CHECK(bodyOf(discard(json{{"error_like", listed[0].at("last_error")}}.dump(), "?dry_run")).at("count") == 3);
+  CHECK(bodyOf(discard(R"({"error_like":"none"})", "?dry_run")).at("count") == 0);
+  CHECK(bodyOf(asker.ask("GET", "/v1/dead-letters?error_like=none")).at("messages").empty());
+  CHECK(bodyOf(asker.ask("GET", "/v1/messages?text=d-2")).at("messages").size() == 1);
+  CHECK(bodyOf(asker.ask("GET", "/v1/messages?text=bad")).at("messages").size() == 3);
+  CHECK(bodyOf(asker.ask("GET", "/v1/inbox?text=none")).at("frames").empty());
   CHECK(bodyOf(discard(R"({"session":"d-2"})")).at("changed") == 1);
   CHECK(bodyOf(discard(R"({"ids":["d-1","d-2"]})")).at("changed") == 1);
   const json left = bodyOf(asker.ask("GET", "/v1/dead-letters"));

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/error_fingerprint.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/peers/peers.hpp"
 
@@ -22,7 +23,7 @@ DeadLetters::DeadLetters(Context& context, Outbox& outbox, Settles& settles, Hol
                                           "#peers AS p ON p.id=s.peer_id WHERE o.id=")
                                   .append(keyOfMessage()))),
       highest_(context.prepare("SELECT max(id) FROM #outbox")),
-      choose_(context.prepare(deadLetterSelect("o.id,o.session_id,p.id,s.name,o.sequence"))),
+      choose_(context.prepare(deadLetterSelect("o.id,o.session_id,p.id,s.name,o.sequence,o.last_error"))),
       placeOfAcked_(context.prepare(
           "SELECT o.id,o.session_id,p.id,s.name,o.sequence FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id "
           "JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=?1 AND o.state=3 AND (o.expires_at_ms IS NULL OR "
@@ -79,9 +80,10 @@ SliceReport DeadLetters::change(const DeadLetterSlice& slice, Transition transit
     const DeadLetterFilter& filter = slice.filter;
     Query query(choose_, slice.after, report.next.until, looks, filter.peer, filter.session, filter.reason,
                 failedBefore(filter, context_.clock.wallNow()), filter.retriesBelow, filter.error, filter.type);
+    const ErrorForm form(filter.errorLike);
     for (; query.next(); ++looked) {
       report.next.after = query.integer(0);
-      if (query.integer(5) != 0) {
+      if (query.integer(6) != 0 && form.fits(query.view(5))) {
         chosen.push_back(
             {query.integer(0), query.integer(1), query.integer(2), query.text(3), query.as<std::uint64_t>(4)});
       }

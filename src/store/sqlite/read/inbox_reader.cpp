@@ -16,9 +16,8 @@ namespace {
 // The session of ACK events, which equals their type. Also defined in `protocol`, which does not depend on the store.
 constexpr std::string_view kAckEventSession = "ackbox.ack.v1";
 
-// The column after those of `frameInfoOf`.
+// The first column after those of `frameInfoOf`.
 constexpr int kOwnerColumn = 15;
-constexpr int kFilterColumn = 15;
 
 // The states are the numbers of `InboxState`, without those that depend on applications. `?1` is the current instant.
 constexpr std::string_view kInfoColumns =
@@ -28,6 +27,9 @@ constexpr std::string_view kInfoColumns =
     "accepted_at_ms,started_at_ms,due_at_ms,failed_at_ms,last_error";
 static_assert(static_cast<int>(InboxState::behind) == 2 && static_cast<int>(InboxState::running) == 3 &&
               static_cast<int>(InboxState::backoff) == 4);
+
+// What a frame costs that is read in full and then not in the state that was asked for, in looks at a row.
+constexpr std::size_t kLooksOfFrame = 4;
 
 // The number of rows that are searched for frames that wait for an application.
 constexpr std::size_t kUnattendedLooks = 10'000;
@@ -75,8 +77,23 @@ InboxInfo frameInfoOf(const Query& query) {
   return info;
 }
 
+// ?4: the row, or 0 if it is not known. ?2 and ?3: its sender and id.
+constexpr std::string_view kRowOfFrame =
+    "iif(?4<>0,?4,(SELECT id FROM #inbox WHERE source=?2 AND frame_id=?3 ORDER BY id LIMIT 1))";
+
 std::string withInfo(std::string_view rest) {
   return std::string("SELECT ").append(kInfoColumns).append(rest);
+}
+
+// The key of each row, and whether the filter may choose it: by a state, a frame is chosen as far as the row alone
+// says. What is shown is read of the chosen rows alone. A CASE tests no further than it must.
+std::string chosenSelect() {
+  return "SELECT id,CASE WHEN (?4 IS NULL OR source=?4) AND (?5 IS NULL OR session=?5) AND (?6 IS NULL OR "
+         "substr(session,1,length(?6))=?6) AND (?7 IS NULL OR frame_id=?7 OR type=?7 OR "
+         "substr(session,instr(session,char(31))+1)=?7 OR instr(last_error,?7)>0) AND (?8 IS NULL OR CASE ?8 WHEN 2 "
+         "THEN "
+         "owner_id=0 AND sequence>0 WHEN 3 THEN owner_id<>0 WHEN 4 THEN owner_id=0 AND due_at_ms>?1 ELSE 1 END) THEN 1 "
+         "ELSE 0 END FROM #inbox NOT INDEXED WHERE id>?2 ORDER BY id LIMIT ?3";
 }
 
 }  // namespace
@@ -84,29 +101,27 @@ std::string withInfo(std::string_view rest) {
 InboxReader::InboxReader(sqlite3* connection, const OutboxOptions& options)
     : options_(options),
       sidecar_(ownersFile(connection, options.tablePrefix)),
-      page_(connection,
-            withInfo(",(?4 IS NULL OR source=?4) AND (?5 IS NULL OR session=?5) AND (?6 IS NULL OR "
-                     "substr(session,1,length(?6))=?6),length(CAST(data AS BLOB)) FROM #inbox "
-                     "AS i NOT INDEXED WHERE id>?2 ORDER BY id LIMIT ?3"),
-            options.tablePrefix),
+      page_(connection, chosenSelect(), options.tablePrefix),
+      row_(connection, withInfo(",length(CAST(data AS BLOB)) FROM #inbox AS i WHERE id=?2"), options.tablePrefix),
       waiting_(connection,
                "SELECT type,accepted_at_ms,session FROM #inbox NOT INDEXED WHERE due_at_ms<=?1 ORDER BY id LIMIT ?2",
                options.tablePrefix),
-      find_(
-          connection,
-          withInfo(",owner_id,length(CAST(data AS BLOB)) FROM #inbox AS i WHERE source=?2 AND frame_id=?3 ORDER BY id "
-                   "LIMIT 1"),
-          options.tablePrefix),
+      find_(connection,
+            withInfo(",owner_id,length(CAST(data AS BLOB)) FROM #inbox AS i WHERE source=?2 AND frame_id=?3 AND id=" +
+                     std::string(kRowOfFrame)),
+            options.tablePrefix),
       findResult_(
           connection,
           "SELECT origin,session,iif(origin='',0,sequence),outcome,code,detail,keep_until_ms FROM #inbox_results WHERE "
           "frame_id=?2 AND source=?1 ORDER BY keep_until_ms DESC LIMIT 1",
           options.tablePrefix),
-      frame_(connection,
-             "SELECT frame_id,source,type,data,time_ms,expires_at_ms,audience,session,origin,epoch,sequence,"
-             "previous_sequence,traceparent,correlation_id,data_content_type FROM #inbox WHERE source=?1 AND "
-             "frame_id=?2 ORDER BY id LIMIT 1",
-             options.tablePrefix),
+      frame_(
+          connection,
+          "SELECT frame_id,source,type,data,time_ms,expires_at_ms,audience,session,origin,epoch,sequence,"
+          "previous_sequence,traceparent,correlation_id,data_content_type FROM #inbox WHERE source=?2 AND frame_id=?3 "
+          "AND id=" +
+              std::string(kRowOfFrame),
+          options.tablePrefix),
       sources_(connection,
                "SELECT source FROM #inbox WHERE frame_id=?1 UNION SELECT source FROM #inbox_results WHERE frame_id=?1 "
                "ORDER BY source",
@@ -142,18 +157,24 @@ InboxPage InboxReader::page(const InboxFilter& filter, std::size_t limit, std::i
   } else if (filter.mailbox) {
     mailbox = KeptSession(*filter.mailbox, {}).name();
   }
-  Query query(page_, options_.clock->wallNow(), after, kPageLooks, filter.source, session, mailbox);
+  const WallTime now = options_.clock->wallNow();
+  const std::optional<int> state = filter.state ? std::optional(static_cast<int>(*filter.state)) : std::nullopt;
+  Query query(page_, now, after, kPageLooks, filter.source, session, mailbox, filter.text, state);
   while (query.next()) {
     ++looked;
-    if (query.integer(kFilterColumn) != 0) {
-      InboxInfo info = frameInfoOf(query);
-      info.bytes = query.as<std::uint64_t>(kFilterColumn + 1);
-      noteAway(known, info);
-      if (!filter.state || info.state == *filter.state) {
-        page.frames.push_back(std::move(info));
+    if (query.integer(1) != 0) {
+      if (Query row(row_, now, query.integer(0)); row.next()) {
+        InboxInfo info = frameInfoOf(row);
+        info.bytes = row.as<std::uint64_t>(kOwnerColumn);
+        noteAway(known, info);
+        if (!filter.state || info.state == *filter.state) {
+          page.frames.push_back(std::move(info));
+        } else {
+          looked += kLooksOfFrame;
+        }
       }
     }
-    if (page.frames.size() == limit || looked == kPageLooks) {
+    if (page.frames.size() == limit || looked >= kPageLooks) {
       page.next = query.integer(0);
       break;
     }
@@ -198,9 +219,9 @@ std::vector<Application> InboxReader::applications() {
   return {};
 }
 
-std::optional<InboxInfo> InboxReader::find(std::string_view source, std::string_view messageId) {
+std::optional<InboxInfo> InboxReader::find(std::string_view source, std::string_view messageId, std::int64_t row) {
   const std::vector<Application> known = applications();
-  if (Query query(find_, options_.clock->wallNow(), source, messageId); query.next()) {
+  if (Query query(find_, options_.clock->wallNow(), source, messageId, row); query.next()) {
     InboxInfo info = frameInfoOf(query);
     info.bytes = query.as<std::uint64_t>(kOwnerColumn + 1);
     noteAway(known, info);
@@ -227,8 +248,8 @@ std::optional<InboxInfo> InboxReader::find(std::string_view source, std::string_
   return info;
 }
 
-std::optional<InboundFrame> InboxReader::frame(std::string_view source, std::string_view messageId) {
-  Query query(frame_, source, messageId);
+std::optional<InboundFrame> InboxReader::frame(std::string_view source, std::string_view messageId, std::int64_t row) {
+  Query query(frame_, 0, source, messageId, row);
   if (!query.next()) {
     return std::nullopt;
   }
@@ -251,8 +272,9 @@ std::vector<std::string> InboxReader::sources(std::string_view messageId) {
   return found;
 }
 
-std::optional<InboxExplanation> InboxReader::explain(std::string_view source, std::string_view messageId) {
-  std::optional<InboxInfo> frame = find(source, messageId);
+std::optional<InboxExplanation> InboxReader::explain(std::string_view source, std::string_view messageId,
+                                                     std::int64_t row) {
+  std::optional<InboxInfo> frame = find(source, messageId, row);
   if (!frame) {
     return std::nullopt;
   }
@@ -262,7 +284,7 @@ std::optional<InboxExplanation> InboxReader::explain(std::string_view source, st
       explainEnded(*frame, explanation.reasons);
       break;
     case InboxState::running: {
-      Query query(find_, options_.clock->wallNow(), source, messageId);
+      Query query(find_, options_.clock->wallNow(), source, messageId, row);
       query.next();
       explanation.reasons.push_back(runReason(*frame, query.integer(kOwnerColumn)));
       break;

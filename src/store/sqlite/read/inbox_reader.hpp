@@ -25,11 +25,13 @@ public:
 
   [[nodiscard]] InboxPage page(const InboxFilter& filter, std::size_t limit, std::int64_t after);
   [[nodiscard]] UnattendedFrames unattended();
-  [[nodiscard]] std::optional<InboxInfo> find(std::string_view source, std::string_view messageId);
-  [[nodiscard]] std::optional<InboundFrame> frame(std::string_view source, std::string_view messageId);
+  [[nodiscard]] std::optional<InboxInfo> find(std::string_view source, std::string_view messageId, std::int64_t row);
+  [[nodiscard]] std::optional<InboundFrame> frame(std::string_view source, std::string_view messageId,
+                                                  std::int64_t row);
   [[nodiscard]] std::vector<std::string> sources(std::string_view messageId);
   /// Returns the reasons without the sentence.
-  [[nodiscard]] std::optional<InboxExplanation> explain(std::string_view source, std::string_view messageId);
+  [[nodiscard]] std::optional<InboxExplanation> explain(std::string_view source, std::string_view messageId,
+                                                        std::int64_t row);
   /// The applications as live processes know them.
   [[nodiscard]] std::vector<Application> applications();
 
@@ -45,6 +47,7 @@ private:
   const OutboxOptions options_;
   const std::filesystem::path sidecar_;
   Statement page_;
+  Statement row_;
   Statement waiting_;
   Statement find_;
   Statement findResult_;

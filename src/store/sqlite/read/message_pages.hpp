@@ -32,6 +32,7 @@ public:
   [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after);
   [[nodiscard]] std::vector<MessageInfo> newestDeadLetters(std::size_t limit);
   [[nodiscard]] StoredPage storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after);
+  [[nodiscard]] std::vector<std::string> idsOfKey(std::string_view key, std::size_t limit);
   [[nodiscard]] MessagePage messages(const MessageFilter& filter, std::size_t limit, std::int64_t after);
   [[nodiscard]] StoredPage storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after);
 
@@ -52,7 +53,9 @@ private:
   Statement newestMessages_;
   Statement newestFailedMessages_;
   Statement newestSendingMessages_;
+  Statement info_;
   Statement storedMessages_;
+  Statement idsOfKey_;
   Statement row_;
 };
 

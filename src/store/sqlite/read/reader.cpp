@@ -197,6 +197,13 @@ StoredPage SqliteReader::storedDeadLetters(const DeadLetterFilter& filter, std::
   return impl_->messagePages.storedDeadLetters(filter, limit, after);
 }
 
+std::vector<std::string> SqliteReader::idsOfKey(std::string_view key, std::size_t limit) const {
+  requirePageLimit(limit);
+  const MutexLock lock(impl_->mutex);
+  const Snapshot snapshot(impl_->database.getHandle());
+  return impl_->messagePages.idsOfKey(key, limit);
+}
+
 MessagePage SqliteReader::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const {
   const MutexLock lock(impl_->mutex);
   const Snapshot snapshot(impl_->database.getHandle());
@@ -236,6 +243,7 @@ std::optional<Explanation> SqliteReader::explain(std::string_view messageId) con
 
 InboxPage SqliteReader::inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const {
   const MutexLock lock(impl_->mutex);
+  const Snapshot snapshot(impl_->database.getHandle());
   return impl_->inboxReader.page(filter, limit, after);
 }
 
@@ -249,15 +257,17 @@ std::vector<Application> SqliteReader::applications() const {
   return impl_->inboxReader.applications();
 }
 
-std::optional<InboxInfo> SqliteReader::findInbox(std::string_view source, std::string_view messageId) const {
+std::optional<InboxInfo> SqliteReader::findInbox(std::string_view source, std::string_view messageId,
+                                                 std::int64_t row) const {
   const MutexLock lock(impl_->mutex);
   const Snapshot snapshot(impl_->database.getHandle());
-  return impl_->inboxReader.find(source, messageId);
+  return impl_->inboxReader.find(source, messageId, row);
 }
 
-std::optional<InboundFrame> SqliteReader::inboxFrame(std::string_view source, std::string_view messageId) const {
+std::optional<InboundFrame> SqliteReader::inboxFrame(std::string_view source, std::string_view messageId,
+                                                     std::int64_t row) const {
   const MutexLock lock(impl_->mutex);
-  return impl_->inboxReader.frame(source, messageId);
+  return impl_->inboxReader.frame(source, messageId, row);
 }
 
 std::vector<std::string> SqliteReader::inboxSources(std::string_view messageId) const {
@@ -265,10 +275,11 @@ std::vector<std::string> SqliteReader::inboxSources(std::string_view messageId) 
   return impl_->inboxReader.sources(messageId);
 }
 
-std::optional<InboxExplanation> SqliteReader::explainInbox(std::string_view source, std::string_view messageId) const {
+std::optional<InboxExplanation> SqliteReader::explainInbox(std::string_view source, std::string_view messageId,
+                                                           std::int64_t row) const {
   const MutexLock lock(impl_->mutex);
   const Snapshot snapshot(impl_->database.getHandle());
-  return impl_->inboxReader.explain(source, messageId);
+  return impl_->inboxReader.explain(source, messageId, row);
 }
 
 }  // namespace ackbox::store::sqlite

@@ -41,6 +41,7 @@ public:
   [[nodiscard]] SessionPage sessions(const SessionFilter& filter, std::size_t limit, std::int64_t after) const override;
   [[nodiscard]] std::optional<MessageInfo> find(std::string_view messageId) const override;
   [[nodiscard]] std::optional<Frame> frame(std::string_view messageId) const override;
+  [[nodiscard]] std::vector<std::string> idsOfKey(std::string_view key, std::size_t limit) const override;
   [[nodiscard]] MessagePage messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) const override;
   [[nodiscard]] DeadLetterPage deadLetters(const DeadLetterFilter& filter, std::size_t limit,
                                            std::int64_t after) const override;
@@ -59,12 +60,13 @@ public:
   [[nodiscard]] InboxPage inbox(const InboxFilter& filter, std::size_t limit, std::int64_t after) const override;
   [[nodiscard]] UnattendedFrames unattendedFrames() const override;
   [[nodiscard]] std::vector<Application> applications() const override;
-  [[nodiscard]] std::optional<InboxInfo> findInbox(std::string_view source, std::string_view messageId) const override;
-  [[nodiscard]] std::optional<InboundFrame> inboxFrame(std::string_view source,
-                                                       std::string_view messageId) const override;
+  [[nodiscard]] std::optional<InboxInfo> findInbox(std::string_view source, std::string_view messageId,
+                                                   std::int64_t row) const override;
+  [[nodiscard]] std::optional<InboundFrame> inboxFrame(std::string_view source, std::string_view messageId,
+                                                       std::int64_t row) const override;
   [[nodiscard]] std::vector<std::string> inboxSources(std::string_view messageId) const override;
-  [[nodiscard]] std::optional<InboxExplanation> explainInbox(std::string_view source,
-                                                             std::string_view messageId) const override;
+  [[nodiscard]] std::optional<InboxExplanation> explainInbox(std::string_view source, std::string_view messageId,
+                                                             std::int64_t row) const override;
   [[nodiscard]] std::vector<std::int64_t> processIds() const override;
   [[nodiscard]] FileInfo fileInfo() const override;
   [[nodiscard]] VerifyReport verify() const override;
