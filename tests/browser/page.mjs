@@ -42,7 +42,7 @@ const api = (page, method, path, body) => page.evaluate(async ([verb, target, js
 }, [method, path, body]);
 
 const attack = '"><img src=x onerror=alert(1)><script>alert(2)</script>\'';
-const views = ['', 'peers', 'dead-letters', 'messages', 'search?q=orders-1', 'sessions', 'inbox', 'doctor'];
+const views = ['', 'peers', 'peers/bob', 'dead-letters', 'messages', 'search?q=orders-1', 'sessions', 'inbox', 'history', 'doctor'];
 
 const page = await open({ viewport: { width: 1440, height: 900 } });
 check((await page.textContent('h1')) === 'Longest wait', 'the overview opens');
@@ -98,6 +98,28 @@ for (let at = 0; at < 24; at += 1) {
 await page.goto(`${url}sessions`);
 await pauseAndResume('a session', page.locator('tbody tr', { hasText: 'parcel-1' }),
   '.badge[data-state=waiting], .badge[data-state=backoff], .badge[data-state="in flight"]');
+
+// A peer is added, changed and removed, and a subscription with it.
+await page.goto(`${url}peers`);
+await page.click('summary:has-text("Add a peer")');
+await page.fill('form.edit input[name=name]', 'carol');
+await page.fill('form.edit input[name=url]', 'http://127.0.0.1:2/');
+await page.getByRole('button', { name: 'Add', exact: true }).click();
+await page.locator('tbody tr', { hasText: 'carol' }).waitFor();
+check(true, 'a peer is added');
+await page.goto(`${url}peers/carol`);
+await page.fill('textarea', '{"url":"http://127.0.0.1:2/","profile":"webhook"}');
+await page.getByRole('button', { name: 'Change', exact: true }).click();
+await page.locator('textarea:has-text("webhook")').waitFor();
+check(true, 'a peer is changed');
+await page.fill('form.edit input[name=name]', 'parcels');
+await page.getByRole('button', { name: 'Subscribe, or change' }).click();
+await page.locator('tbody tr', { hasText: 'parcels' }).waitFor();
+check(true, 'a peer subscribes');
+await page.getByRole('button', { name: 'Remove…', exact: true }).click();
+await page.getByRole('button', { name: 'Remove', exact: true }).click();
+await page.waitForURL(`${url}peers`);
+check(!(await page.textContent('main')).includes('carol'), 'a peer is removed');
 
 // A message, and one dead letter discarded.
 await page.goto(`${url}messages/attack-1`);

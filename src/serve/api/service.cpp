@@ -36,6 +36,8 @@ Service::Service(const boost::asio::any_io_executor& executor, OutboxManager man
       changes_(manager_),
       reader_(manager_),
       runWatch_(std::make_shared<RunWatch>(executor, clockOf(options), manager_, options.log)),
+      history_(std::make_shared<History>(executor, clockOf(options),
+                                         [this](History::Done done) { readStats(std::move(done)); })),
       writeHealth_(file, clockOf(options)),
       ownFigures_(std::move(ownFigures)) {
   waits_->watch(manager_);
@@ -82,9 +84,20 @@ std::vector<records::Symptom> Service::troubles() {
   return found;
 }
 
+void Service::readStats(History::Done done) {
+  workers_.run([this, done = std::move(done)] {
+    try {
+      done(reader_.getStats());
+    } catch (const std::exception&) {
+      // The minute is missing; other operations report the problem.
+    }
+  });
+}
+
 void Service::deliver() {
   manager_.start();
   runWatch_->start();
+  history_->start();
 }
 
 void Service::drain() {
@@ -94,6 +107,7 @@ void Service::drain() {
   }
   // The stop has taken effect before `waits_->close()` returns, because that waits for the executor.
   runWatch_->stop();
+  history_->stop();
   events_->close();
   waits_->close();
   bulkChanges_->close();

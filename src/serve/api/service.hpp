@@ -16,6 +16,7 @@
 #include "records/symptoms.hpp"
 #include "serve/api/audit.hpp"
 #include "serve/api/bulk_changes.hpp"
+#include "serve/api/history.hpp"
 #include "serve/api/message_waits.hpp"
 #include "serve/api/own_figures.hpp"
 #include "serve/api/run_watch.hpp"
@@ -89,10 +90,13 @@ public:
   [[nodiscard]] EventStreams& events() noexcept { return *events_; }
   [[nodiscard]] WriteHealth& writeHealth() noexcept { return writeHealth_; }
   [[nodiscard]] RunWatch& runWatch() noexcept { return *runWatch_; }
+  [[nodiscard]] const History& history() const noexcept { return *history_; }
   [[nodiscard]] const OwnFigures& ownFigures() const noexcept { return ownFigures_; }
   [[nodiscard]] const Audit& audit() const noexcept { return audit_; }
 
 private:
+  void readStats(History::Done done);
+
   const std::string agent_;
   const std::string file_;
   std::atomic<bool> draining_ = false;
@@ -112,6 +116,7 @@ private:
   OutboxOperator changes_;
   OutboxReader reader_;
   const std::shared_ptr<RunWatch> runWatch_;
+  const std::shared_ptr<History> history_;
   WriteHealth writeHealth_;
   OwnFigures ownFigures_;
 };

@@ -44,13 +44,15 @@ Html facts(const View& view, const MessageInfo& message, const std::optional<Fra
   return html.raw("</dl>\n");
 }
 
-Html reasons(const View& view, const Explanation& explanation) {
+}  // namespace
+
+Html reasonChain(const View& view, const std::vector<Reason>& reasons) {
   Html html;
-  if (explanation.reasons.empty()) {
+  if (reasons.empty()) {
     return html;
   }
   html.raw("<ol class=\"chain\">\n");
-  for (const Reason& reason : explanation.reasons) {
+  for (const Reason& reason : reasons) {
     html.raw("<li><span class=\"badge\">").text(inWords(toString(reason.blockReason))).raw("</span>");
     if (reason.sequence != 0) {
       html.raw(" sequence ").number(reason.sequence);
@@ -68,6 +70,8 @@ Html reasons(const View& view, const Explanation& explanation) {
   }
   return html.raw("</ol>\n");
 }
+
+namespace {
 
 Html payload(const View& view, const MessageInfo& message, const Frame& frame) {
   Html html;
@@ -96,11 +100,10 @@ Html messageView(const View& view, const Explanation& explanation, const std::op
   html.add(badge(records::nameOf(message.state))).raw("<span class=\"actions\">");
   if (message.state == MessageState::failed) {
     const std::string filter = "{\"ids\":[" + json::asString(message.messageId) + "]}";
-    html.add(bulkAction(view, "retry", "with this id", filter));
-    html.add(bulkAction(view, "discard", "with this id", filter));
+    html.add(bulkActions(view, "with this id", filter));
   }
   html.raw("</span></header>\n<p class=\"lead\">").text(explanation.sentence).raw("</p>\n");
-  html.add(reasons(view, explanation))
+  html.add(reasonChain(view, explanation.reasons))
       .add(facts(view, message, frame))
       .add(message.attempts.empty() ? Html() : tableOf("Attempts, newest first", message.attempts, view.now))
       .raw("</div>\n");

@@ -1,6 +1,5 @@
 #include <array>
 
-#include "base/hex.hpp"
 #include "records/message.hpp"
 #include "records/text.hpp"
 #include "serve/page/views.hpp"
@@ -16,28 +15,9 @@ constexpr auto kSpans =
     std::to_array<Span>({{"", "any time"}, {"1h", "the last hour"}, {"24h", "the last day"}, {"7d", "the last week"}});
 
 std::string addressOf(const MessageList& list) {
-  std::string address = "messages?";
-  const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) {
-      address.append(name).append("=").append(percentEncoded(value)).append("&");
-    }
-  };
-  add("state", list.state);
-  add("peer", list.peer);
-  add("session", list.session);
-  add("type", list.type);
-  add("within", list.within);
-  add("order", list.isOldestFirst ? "oldest" : "");
-  return address + "after=";
-}
-
-Html option(std::string_view value, std::string_view name, const std::string& chosen) {
-  Html html;
-  html.raw("<option value=\"").text(value).raw("\"");
-  if (value == chosen) {
-    html.raw(" selected");
-  }
-  return html.raw(">").text(name).raw("</option>");
+  return "messages?" + parameter("state", list.state) + parameter("peer", list.peer) +
+         parameter("session", list.session) + parameter("type", list.type) + parameter("text", list.text) +
+         parameter("within", list.within) + parameter("order", list.isOldestFirst ? "oldest" : "") + "after=";
 }
 
 Html filters(const View& view, const MessageList& list) {
@@ -51,9 +31,11 @@ Html filters(const View& view, const MessageList& list) {
   for (const std::string& peer : list.peers) {
     html.add(option(peer, peer, list.peer));
   }
-  html.raw("</select></label>\n<label>Session <input name=\"session\" value=\"").text(list.session);
-  html.raw("\" placeholder=\"any\" autocomplete=\"off\"></label>\n<label>Type <input name=\"type\" value=\"");
-  html.text(list.type).raw("\" placeholder=\"any\" autocomplete=\"off\"></label>\n<label>Enqueued ");
+  html.raw("</select></label>\n")
+      .add(textField("Session", "session", list.session))
+      .add(textField("Type", "type", list.type))
+      .add(textField("Error", "text", list.text, "a part of it"))
+      .raw("<label>Enqueued ");
   html.raw("<select name=\"within\">");
   for (const Span& span : kSpans) {
     html.add(option(span.value, span.name, list.within));
@@ -66,7 +48,7 @@ Html filters(const View& view, const MessageList& list) {
 
 bool isFiltered(const MessageList& list) {
   return !list.state.empty() || !list.peer.empty() || !list.session.empty() || !list.type.empty() ||
-         !list.within.empty();
+         !list.text.empty() || !list.within.empty();
 }
 
 }  // namespace
@@ -94,11 +76,12 @@ Html messagesView(const View& view, const MessageList& list) {
   if (list.page.messages.empty()) {
     html.add(list.page.next != 0
                  ? emptyNote("None of these messages matches.", "A page reads 10,000 messages: go on to the next.")
-             : !list.isFirst    ? emptyNote("No further message fits.", "The list ends here.")
-             : isFiltered(list) ? emptyNote("No message fits.", "Choose another state, peer, session, type or time.")
-                                : emptyNote("The outbox is empty.",
-                                            "Messages that were acknowledged are kept for "
-                                            "<code>acked_retention</code>."));
+             : !list.isFirst ? emptyNote("No further message fits.", "The list ends here.")
+             : isFiltered(list)
+                 ? emptyNote("No message fits.", "Choose another state, peer, session, type, error or time.")
+                 : emptyNote("The outbox is empty.",
+                             "Messages that were acknowledged are kept for "
+                             "<code>acked_retention</code>."));
   } else {
     html.add(messageTable(view, list.isOldestFirst ? "Messages, oldest first" : "Messages, newest first",
                           list.page.messages));

@@ -70,7 +70,7 @@ Html peersTable(const View& view, std::vector<records::PeerFigures> peers) {
   CardTable table("Peers", {"Peer", "State", "Since", "#Pending", "#Dead", "#Acknowledged"});
   for (const records::PeerFigures& peer : peers) {
     table.cell(link(view, "messages?peer=" + percentEncoded(peer.figures.peer), peer.figures.peer))
-        .cell(badge(toString(peer.circuit.state)))
+        .cell(badge(stateOf(peer)))
         .cell(ago(view.now, peer.circuit.since))
         .number(peer.figures.pending)
         .number(peer.figures.failed)
@@ -107,11 +107,11 @@ Html overviewView(const View& view, const Overview& overview) {
   } else {
     html.add(link(view, std::string(health.view), health.text));
   }
-  html.raw("</p>\n");
+  html.raw("</p>\n</div>\n").add(oldest(view, stats)).raw("<div data-live=\"start\">");
   if (stats.enqueued == 0 && stats.received == 0 && stats.deferred == 0) {
     html.add(firstSteps(view, overview.peers));
   }
-  html.raw("</div>\n").add(oldest(view, stats)).raw("<section class=\"figures\" aria-label=\"Figures\">\n");
+  html.raw("</div>\n<section class=\"figures\" aria-label=\"Figures\">\n");
   html.add(figure(view, "Pending", "pending", stats.pending, "messages?state=pending"))
       .add(figure(view, "In flight", "sending", stats.sending, "messages?state=sending"))
       .add(figure(view, "Deferred by peers", "sent", stats.sent, "messages?state=sent"))

@@ -21,6 +21,7 @@ constexpr auto kEntries = std::to_array<Entry>({{"", "Overview"},
                                                 {"messages", "Messages"},
                                                 {"sessions", "Sessions"},
                                                 {"inbox", "Inbox"},
+                                                {"history", "History"},
                                                 {"doctor", "Doctor"}});
 
 Html head(const View& view, std::string_view title) {
@@ -183,23 +184,52 @@ Html testAction(const View& view, const std::string& peer) {
   return html.raw("\" title=\"Its type is ackbox.test\">Send a test message</button>");
 }
 
-Html bulkAction(const View& view, std::string_view verb, std::string_view subject, const std::string& filter) {
+Html bulkActions(const View& view, std::string_view subject, const std::string& filter) {
   Html html;
   if (!view.mayOperate()) {
     return html;
   }
-  html.raw("<button type=\"button\" class=\"act\" data-bulk=\"").text(verb).raw("\" data-subject=\"").text(subject);
-  html.raw("\" data-filter=\"").text(filter).raw("\">").text(verb == "retry" ? "Retry" : "Discard");
-  return html.raw("…</button>");
+  html.raw("<span data-subject=\"").text(subject).raw("\" data-filter=\"").text(filter).raw("\">");
+  html.raw("<button type=\"button\" class=\"act\" data-bulk=\"retry\">Retry…</button>");
+  return html.raw("<button type=\"button\" class=\"act\" data-bulk=\"discard\">Discard…</button></span>");
 }
 
-Html inboxAction(const View& view, std::string_view verb, const std::string& choice) {
+Html inboxActions(const View& view, const std::string& choice) {
   Html html;
   if (!view.mayOperate()) {
     return html;
   }
-  html.raw("<button type=\"button\" class=\"act\" data-inbox=\"").text(verb).raw("\" data-filter=\"").text(choice);
-  return html.raw("\">").text(verb == "retry" ? "Run now" : "Give up…").raw("</button>");
+  html.raw("<span data-filter=\"").text(choice).raw("\">");
+  html.raw("<button type=\"button\" class=\"act\" data-inbox=\"retry\">Run now</button>");
+  return html.raw("<button type=\"button\" class=\"act\" data-inbox=\"discard\">Give up…</button></span>");
+}
+
+Html removal(const View& view, std::string_view label, const std::string& target, std::string_view fate) {
+  Html html;
+  if (!view.mayOperate()) {
+    return html;
+  }
+  html.raw("<button type=\"button\" class=\"act\" data-remove=\"").text(target).raw("\" data-fate=\"").text(fate);
+  return html.raw("\">").text(label).raw("…</button>");
+}
+
+Html option(std::string_view value, std::string_view name, const std::string& chosen) {
+  Html html;
+  html.raw("<option value=\"").text(value).raw("\"");
+  if (value == chosen) {
+    html.raw(" selected");
+  }
+  return html.raw(">").text(name).raw("</option>");
+}
+
+Html textField(Markup label, Markup name, std::string_view value, Markup placeholder) {
+  Html html;
+  html.raw("<label>").raw(label).raw(" <input name=\"").raw(name).raw("\" value=\"").text(value);
+  return html.raw("\" placeholder=\"").raw(placeholder).raw("\" autocomplete=\"off\"></label>\n");
+}
+
+std::string parameter(std::string_view name, std::string_view value) {
+  return value.empty() ? std::string() : std::string(name) + "=" + percentEncoded(value) + "&";
 }
 
 Html pager(const View& view, const std::string& target, std::int64_t next, bool isFirst) {

@@ -72,11 +72,22 @@ struct View {
 /// A button that enqueues a test message for a peer, and opens that message's view.
 [[nodiscard]] Html testAction(const View& view, const std::string& peer);
 
-/// A button that previews a change of dead letters, and then makes it. `filter` is JSON.
-[[nodiscard]] Html bulkAction(const View& view, std::string_view verb, std::string_view subject,
-                              const std::string& filter);
-/// Like `bulkAction`, for received frames: `choice` is JSON in the form of `POST /v1/inbox:retry`.
-[[nodiscard]] Html inboxAction(const View& view, std::string_view verb, const std::string& choice);
+/// Buttons that preview a retry or a discard of dead letters, and then make it. `filter` is JSON.
+[[nodiscard]] Html bulkActions(const View& view, std::string_view subject, const std::string& filter);
+/// Buttons that run received frames now, or give them up for a reason that is asked for. `choice` is JSON in the form
+/// of `POST /v1/inbox:retry`.
+[[nodiscard]] Html inboxActions(const View& view, const std::string& choice);
+/// A button that sends DELETE to `/v1/…` once that is confirmed. `fate` says what becomes of what is deleted.
+[[nodiscard]] Html removal(const View& view, std::string_view label, const std::string& target, std::string_view fate);
+
+/// An option of a list to choose from.
+[[nodiscard]] Html option(std::string_view value, std::string_view name, const std::string& chosen);
+
+/// A field of a form with the text that it has.
+[[nodiscard]] Html textField(Markup label, Markup name, std::string_view value, Markup placeholder = "any");
+
+/// `name=value&`; nothing if the value is empty.
+[[nodiscard]] std::string parameter(std::string_view name, std::string_view value);
 
 /// The link to the next page; `target` ends with `after=`. `next` is 0 on the last page.
 [[nodiscard]] Html pager(const View& view, const std::string& target, std::int64_t next, bool isFirst);

@@ -8,7 +8,7 @@
 namespace ackbox::serve::page {
 namespace {
 
-Html actionsFor(const View& view, const records::PeerFigures& peer) {
+Html holdActions(const View& view, const records::PeerFigures& peer) {
   const std::string target = "peers/" + percentEncoded(peer.figures.peer);
   switch (peer.circuit.state) {
     case PeerState::up:
@@ -27,6 +27,9 @@ Html actionsFor(const View& view, const records::PeerFigures& peer) {
 /// When the state began, and when the next probe is sent.
 Html circuitInstants(const View& view, const PeerStatus& peer) {
   Html html;
+  if (peer.isRemoved) {
+    return html;
+  }
   if (peer.since != WallTime{}) {
     html.add(beneath(Html().raw("since ").add(ago(view.now, peer.since))));
   }
@@ -36,7 +39,36 @@ Html circuitInstants(const View& view, const PeerStatus& peer) {
   return html;
 }
 
+/// The form that adds a peer to the file.
+Html additionOf(const View& view) {
+  Html html;
+  if (!view.mayOperate()) {
+    return html;
+  }
+  html.raw("<details class=\"script\"><summary>Add a peer</summary>\n<form class=\"edit\" data-put=\"peers/\">\n");
+  html.raw("<div class=\"filters\">").add(textField("Name", "name", "", "such as bob"));
+  html.add(textField("Address", "url", "", "https://bob.example.com/inbox"));
+  html.add(textField("Agent", "agent", "", "such as urn:agent:bob"));
+  html.raw("<label>Profile <select name=\"profile\">").add(option("", "ackbox", ""));
+  return html.add(option("webhook", "webhook", ""))
+      .raw(
+          "</select></label>\n<button type=\"submit\" class=\"primary\">"
+          "Add</button></div>\n<p>Secrets, headers and limits are fields "
+          "of its definition, which its view has.</p></form></details>\n");
+}
+
 }  // namespace
+
+std::string_view stateOf(const records::PeerFigures& peer) {
+  return peer.circuit.isRemoved ? "removed" : toString(peer.circuit.state);
+}
+
+Html peerActions(const View& view, const records::PeerFigures& peer) {
+  if (peer.circuit.isRemoved) {
+    return {};
+  }
+  return holdActions(view, peer).add(testAction(view, peer.figures.peer));
+}
 
 void sortByNeed(std::vector<records::PeerFigures>& peers) {
   std::ranges::stable_sort(peers, [](const records::PeerFigures& left, const records::PeerFigures& right) {
@@ -52,8 +84,9 @@ Html peersView(const View& view, std::vector<records::PeerFigures> peers) {
     return html
         .add(emptyNote("There are no peers.",
                        "Name them as <code>peers</code> in the daemon's configuration: a name and a "
-                       "URL for each."))
-        .raw("</div>\n");
+                       "URL for each. Or add them here, with the role operate."))
+        .raw("</div>\n")
+        .add(additionOf(view));
   }
   sortByNeed(peers);
   CardTable table("Peers", {"Peer", "State", "#Pending", "#Dead", "Last error", "Actions"}, true);
@@ -65,14 +98,14 @@ Html peersView(const View& view, std::vector<records::PeerFigures> peers) {
       dead.add(
           link(view, "messages?state=failed&peer=" + percentEncoded(peer.figures.peer), grouped(peer.figures.failed)));
     }
-    table.cell(link(view, "messages?peer=" + percentEncoded(peer.figures.peer), peer.figures.peer))
-        .cell(badge(toString(peer.circuit.state)).add(circuitInstants(view, peer.circuit)))
+    table.cell(link(view, "peers/" + percentEncoded(peer.figures.peer), peer.figures.peer))
+        .cell(badge(stateOf(peer)).add(circuitInstants(view, peer.circuit)))
         .number(peer.figures.pending)
         .cell(dead)
         .cell(errorText(peer.figures.lastError))
-        .cell(actionsFor(view, peer).add(testAction(view, peer.figures.peer)));
+        .cell(peerActions(view, peer));
   }
-  return html.add(table.html()).raw("</div>\n");
+  return html.add(table.html()).raw("</div>\n").add(additionOf(view));
 }
 
 }  // namespace ackbox::serve::page

@@ -23,9 +23,11 @@ namespace ackbox::serve::page {
 namespace {
 
 constexpr std::size_t kRowsShown = 50;
-constexpr std::size_t kDeadLettersLooked = 5'000;
+// With their actions these rows are larger.
+constexpr std::size_t kFramesShown = 40;
+constexpr std::size_t kDeadLettersLooked = 2'000;
 constexpr std::size_t kBlockedCounted = 1'000;
-constexpr std::size_t kSideRows = 20;
+constexpr std::size_t kSideRows = 12;
 constexpr std::size_t kLoginBytesMax = 4096;
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
 
@@ -111,15 +113,41 @@ void showPeers(Service& service, Request&& request, Respond&& respond) {
        [&service](const View& view) { return std::optional(peersView(view, records::readPeers(service.reader()))); });
 }
 
+void showPeer(Service& service, Request&& request, Respond&& respond) {
+  request.query.finish();
+  show(service, asked(service, request, "Peer", "peers", "../"), std::move(respond),
+       [&service, name = std::move(request.path.front())](const View& view) -> std::optional<Html> {
+         for (records::PeerFigures& peer : records::readPeers(service.reader())) {
+           if (peer.figures.peer == name) {
+             PeerPage page{std::move(peer), service.reader().subscriptions()};
+             std::erase_if(page.subscriptions, [&](const PeerSubscription& one) { return one.peer != name; });
+             return peerView(view, page);
+           }
+         }
+         return std::nullopt;
+       });
+}
+
 void showDeadLetters(Service& service, Request&& request, Respond&& respond) {
+  MessageFilter filter{.state = MessageState::failed, .isNewestFirst = true};
+  filter.peer = chosen(request.query, "peer");
+  filter.type = chosen(request.query, "type");
   request.query.finish();
   show(service, asked(service, request, "Dead letters", "dead-letters"), std::move(respond),
-       [&service](const View& view) {
-         const std::vector<MessageInfo> newest = service.reader().newestDeadLetters(kDeadLettersLooked);
+       [&service, filter = std::move(filter)](const View& view) {
+         const MessagePage newest = service.reader().messages(filter, kDeadLettersLooked);
+         DeadLetterOverview overview{.groups = groupsOf(newest.messages),
+                                     .looked = newest.messages.size(),
+                                     .failed = newest.messages.size(),
+                                     .isCut = newest.next != 0,
+                                     .peer = filter.peer.value_or(""),
+                                     .type = filter.type.value_or("")};
          // If all dead letters were read, their count is exact: the file's count may be from another moment.
-         const std::uint64_t failed =
-             newest.size() < kDeadLettersLooked ? newest.size() : service.manager().getStats().failed;
-         return std::optional(deadLettersView(view, {groupsOf(newest), newest.size(), failed}));
+         const bool isFiltered = filter.peer || filter.type;
+         if ((overview.isCut && !isFiltered) || (overview.groups.empty() && isFiltered)) {
+           overview.failed = service.manager().getStats().failed;
+         }
+         return std::optional(deadLettersView(view, overview));
        });
 }
 
@@ -133,6 +161,7 @@ void showMessages(Service& service, Request&& request, Respond&& respond) {
   filter.peer = chosen(request.query, "peer");
   filter.session = chosen(request.query, "session");
   filter.type = chosen(request.query, "type");
+  filter.text = chosen(request.query, "text");
   if (const std::optional<std::string> within = chosen(request.query, "within")) {
     filter.since = systemClock()->wallNow() - spanOf(*within);
     list.within = *within;
@@ -144,6 +173,7 @@ void showMessages(Service& service, Request&& request, Respond&& respond) {
   list.peer = filter.peer.value_or("");
   list.session = filter.session.value_or("");
   list.type = filter.type.value_or("");
+  list.text = filter.text.value_or("");
   list.isFirst = after == 0;
   show(service, asked(service, request, "Messages", "messages"), std::move(respond),
        [&service, filter = std::move(filter), list = std::move(list), after](const View& view) mutable {
@@ -165,19 +195,30 @@ void showMessage(Service& service, Request&& request, Respond&& respond) {
        });
 }
 
+/// Reads a bounded number of rows.
+void search(const OutboxReader& reader, SearchResult& result) {
+  const std::string& text = result.text;
+  result.message = reader.find(text);
+  result.keyIds = reader.idsOfKey(text, kSideRows);
+  for (const std::string& id : result.keyIds) {
+    if (std::optional<MessageInfo> message = reader.find(id)) {
+      result.ofKey.push_back(*std::move(message));
+    }
+  }
+  result.dead = reader.messages({.state = MessageState::failed, .text = text, .isNewestFirst = true}, kSideRows);
+  result.messages = reader.messages({.text = text, .isNewestFirst = true}, kSideRows);
+  result.frames = reader.inbox({.text = text}, kSideRows);
+}
+
 void showSearch(Service& service, Request&& request, Respond&& respond) {
   SearchResult result;
   result.text = chosen(request.query, "q").value_or("");
+  result.waits = service.frameWaits();
   request.query.finish();
   show(service, asked(service, request, "Search", "search"), std::move(respond),
        [&service, result = std::move(result)](const View& view) mutable {
          if (!result.text.empty()) {
-           const OutboxReader& reader = service.reader();
-           result.message = reader.find(result.text);
-           result.frameSources = reader.inboxSources(result.text);
-           result.ofSession = reader.messages({.session = result.text, .isNewestFirst = true}, kSideRows);
-           result.ofType = reader.messages({.type = result.text, .isNewestFirst = true}, kSideRows);
-           result.byError = reader.deadLetters({.error = result.text}, kSideRows);
+           search(service.reader(), result);
          }
          return std::optional(searchView(view, result));
        });
@@ -198,14 +239,48 @@ void showSessions(Service& service, Request&& request, Respond&& respond) {
 }
 
 void showInbox(Service& service, Request&& request, Respond&& respond) {
+  InboxFilter filter;
+  InboxList list;
+  if (const std::optional<std::string> state = chosen(request.query, "state")) {
+    filter.state = inboxStateOf(*state);
+    list.state = *state;
+  }
+  filter.source = chosen(request.query, "source");
+  filter.text = chosen(request.query, "text");
   const std::int64_t after = takeAfter(request.query);
   request.query.finish();
+  list.source = filter.source.value_or("");
+  list.text = filter.text.value_or("");
+  list.isFirst = after == 0;
+  list.waits = service.frameWaits();
   show(service, asked(service, request, "Inbox", "inbox"), std::move(respond),
-       [&service, after, waits = service.frameWaits()](const View& view) {
-         return std::optional(inboxView(
-             view, {service.reader().inbox({}, kRowsShown, after), waits, service.reader().inboundSenders(kSideRows),
-                    service.manager().getStats().inbox, after == 0}));
+       [&service, filter = std::move(filter), list = std::move(list), after](const View& view) mutable {
+         list.page = service.reader().inbox(filter, kFramesShown, after);
+         list.senders = service.reader().inboundSenders(kSideRows);
+         list.waiting = service.manager().getStats().inbox;
+         return std::optional(inboxView(view, list));
        });
+}
+
+void showFrame(Service& service, Request&& request, Respond&& respond) {
+  const std::string source = request.query.text("source").value_or("");
+  const std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  const auto row = static_cast<std::int64_t>(request.query.count("row", most).value_or(0));
+  request.query.finish();
+  show(service, asked(service, request, "Received frame", "inbox", "../"), std::move(respond),
+       [&service, id = std::move(request.path.front()), source, row,
+        waits = service.frameWaits()](const View& view) -> std::optional<Html> {
+         const std::optional<InboxExplanation> found = service.reader().explainInbox(source, id, row);
+         return found ? std::optional(frameView(view, *found, service.reader().inboxFrame(source, id, row), waits))
+                      : std::nullopt;
+       });
+}
+
+void showHistory(Service& service, Request&& request, Respond&& respond) {
+  request.query.finish();
+  show(service, asked(service, request, "History", "history"), std::move(respond), [&service](const View& view) {
+    return std::optional(historyView(view, service.history().day(), service.history().week()));
+  });
 }
 
 void showDoctor(Service& service, Request&& request, Respond&& respond) {
@@ -341,12 +416,15 @@ constexpr Operation viewOf(std::string_view path) {
 constexpr std::array kRoutes = std::to_array<Operation>({
     viewOf<showOverview>("/"),
     viewOf<showPeers>("/peers"),
+    viewOf<showPeer>("/peers/{peer}"),
     viewOf<showDeadLetters>("/dead-letters"),
     viewOf<showMessages>("/messages"),
     viewOf<showMessage>("/messages/{id}"),
     viewOf<showSearch>("/search"),
     viewOf<showSessions>("/sessions"),
     viewOf<showInbox>("/inbox"),
+    viewOf<showFrame>("/inbox/{id}"),
+    viewOf<showHistory>("/history"),
     viewOf<showDoctor>("/doctor"),
     {"GET", "/assets/{name}", kAnybody, 0, sendAsset, nullptr, true, Opening::always, false, Reach::none},
     {"GET", "/login", kAnybody, 0, showLogin, nullptr, true, Opening::always, false, Reach::none},

@@ -1,7 +1,6 @@
 #include <string>
 
 #include "base/hex.hpp"
-
 #include "serve/page/views.hpp"
 
 namespace ackbox::serve::page {
@@ -11,23 +10,56 @@ Html searchForm(const View& view, const std::string& text) {
   Html html;
   html.raw("<form class=\"filters\" method=\"get\" action=\"")
       .text(view.root)
-      .raw("search\" role=\"search\" aria-label=\"By id, session, type or error\">\n");
-  html.raw("<label>Id, session, type or part of an error <input type=\"search\" name=\"q\" value=\"").text(text);
-  return html.raw("\" autocomplete=\"off\"></label>\n<button type=\"submit\">Search</button></form>\n");
+      .raw("search\" role=\"search\" aria-label=\"By id, key, session, type or error\">\n");
+  html.raw("<label>Id, key, session, type or error <input type=\"search\" name=\"q\" value=\"");
+  return html.text(text).raw("\" autocomplete=\"off\"></label>\n<button type=\"submit\">Search</button></form>\n");
 }
 
-/// A heading and a table, with a link to the whole list; nothing if there are no messages.
-Html section(const View& view, Markup heading, const std::vector<MessageInfo>& messages, bool isMore,
-             const std::string& target) {
+/// A heading and a table, with a link to the list from there on; nothing if there are no messages.
+Html section(const View& view, Markup heading, const MessagePage& page, const std::string& target) {
   Html html;
-  if (messages.empty()) {
+  if (page.messages.empty()) {
     return html;
   }
-  html.raw("<h2>").raw(heading).raw("</h2>\n").add(messageTable(view, heading.text(), messages));
-  if (isMore && !target.empty()) {
-    html.raw("<p>").add(link(view, target, "All of them")).raw("</p>\n");
+  html.raw("<h2>").raw(heading).raw("</h2>\n").add(messageTable(view, heading.text(), page.messages));
+  if (page.next != 0) {
+    html.raw("<p>").add(link(view, target, "Go on in the list")).raw("</p>\n");
   }
   return html;
+}
+
+Html ofKey(const View& view, const SearchResult& result) {
+  Html html = section(view, "Enqueued with this idempotency key", {result.ofKey, 0}, {});
+  if (result.keyIds.size() > result.ofKey.size()) {
+    html.raw("<p>").number(result.keyIds.size() - result.ofKey.size());
+    html.raw(" enqueued with this key and not here any more: acknowledged, or discarded.</p>\n");
+  }
+  return html;
+}
+
+Html ofInbox(const View& view, const SearchResult& result, const std::string& name) {
+  Html html;
+  if (result.frames.frames.empty()) {
+    return html;
+  }
+  html.raw("<h2>Received frames, oldest first</h2>\n");
+  html.add(frameTable(view, "Received frames", result.frames.frames, result.waits));
+  if (result.frames.next != 0) {
+    html.raw("<p>").add(link(view, "inbox?text=" + name, "Go on in the list")).raw("</p>\n");
+  }
+  return html;
+}
+
+/// Which parts of the file were not looked at; nothing if all were.
+Html limits(const View& view, const SearchResult& result, const std::string& name) {
+  Html html;
+  if (result.messages.next == 0 && result.dead.next == 0 && result.frames.next == 0) {
+    return html;
+  }
+  html.raw("<p>The search stopped early. By session, type and error it reads the newest 10,000 messages, the newest ");
+  html.raw("10,000 dead letters and the oldest 10,000 received frames. Go on in ");
+  html.add(link(view, "messages?text=" + name, "Messages")).raw(" or ");
+  return html.add(link(view, "inbox?text=" + name, "Inbox")).raw(".</p>\n");
 }
 
 }  // namespace
@@ -37,31 +69,25 @@ Html searchView(const View& view, const SearchResult& result) {
   html.raw("<h1>Search</h1>\n").add(searchForm(view, result.text)).raw("<div data-live=\"list\">\n");
   if (result.text.empty()) {
     return html
-        .add(emptyNote("What do you look for?", "The whole id, session or type; or a part of a dead letter's error."))
+        .add(emptyNote("What do you look for?",
+                       "The whole id, idempotency key, session or type; or a part of an error."))
         .raw("</div>\n");
   }
   Html found;
   if (result.message) {
-    found.add(section(view, "The message with this id", {*result.message}, false, {}));
-  }
-  for (const std::string& source : result.frameSources) {
-    found.raw("<p>A received frame of ").add(breakable(source)).raw(" has this id and is not done: ");
-    found.add(link(view, "inbox", "Inbox")).raw(".</p>\n");
+    found.add(section(view, "The message with this id", {{*result.message}, 0}, {}));
   }
   const std::string name = percentEncoded(result.text);
-  found.add(section(view, "Messages of this session, newest first", result.ofSession.messages,
-                    result.ofSession.next != 0, "messages?session=" + name));
-  found.add(section(view, "Messages of this type, newest first", result.ofType.messages, result.ofType.next != 0,
-                    "messages?type=" + name));
-  found.add(section(view, "Dead letters with this in their error, oldest first", result.byError.messages,
-                    result.byError.next != 0, "dead-letters"));
+  found.add(ofKey(view, result));
+  found.add(section(view, "Dead letters, newest first", result.dead, "messages?state=failed&text=" + name));
+  found.add(section(view, "Messages, newest first", result.messages, "messages?text=" + name));
+  found.add(ofInbox(view, result, name));
   if (found.str().empty()) {
-    found.add(
-        emptyNote("Nothing was found.",
-                  "An acknowledged message is gone after <code>acked_retention</code>. Sessions and types are looked "
-                  "for among the newest 10,000 messages."));
+    found.add(emptyNote("Nothing was found.",
+                        "An acknowledged message is gone after <code>acked_retention</code>, and its key after "
+                        "<code>idempotency_retention</code>."));
   }
-  return html.add(found).raw("</div>\n");
+  return html.add(found).add(limits(view, result, name)).raw("</div>\n");
 }
 
 }  // namespace ackbox::serve::page

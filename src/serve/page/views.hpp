@@ -2,18 +2,22 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/frame.hpp"
+#include "ackbox/inbound_frame.hpp"
 #include "ackbox/inbox.hpp"
 #include "ackbox/message_page.hpp"
 #include "ackbox/peer_status.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/stats.hpp"
 #include "records/peer.hpp"
 #include "records/symptoms.hpp"
+#include "serve/api/history.hpp"
 #include "serve/inbox/frame_waits.hpp"
 #include "serve/page/health_sentence.hpp"
 #include "serve/page/parts.hpp"
@@ -37,15 +41,15 @@ void sortByNeed(std::vector<records::PeerFigures>& peers);
 
 [[nodiscard]] Html peersView(const View& view, std::vector<records::PeerFigures> peers);
 
-/// Dead letters that have the same reason, peer and type.
+/// Dead letters that have the same reason, and errors of the same form (`errorFingerprint`).
 struct DeadLetterGroup {
   std::string reason = {};
-  std::string peer = {};
-  std::string type = {};
+  std::set<std::string> peers = {};
+  std::set<std::string> types = {};
   std::uint64_t count = 0;
   WallTime oldestAt = {};
   WallTime newestAt = {};
-  /// The error and the id of one message of the group.
+  /// The error and the id of the newest of them.
   std::string lastError = {};
   std::string messageId = {};
 };
@@ -57,8 +61,13 @@ struct DeadLetterOverview {
   std::vector<DeadLetterGroup> groups = {};
   /// How many dead letters, the newest ones, are in the groups.
   std::uint64_t looked = 0;
-  /// The number of all dead letters.
+  /// The number of all dead letters; with a filter, of those in the groups.
   std::uint64_t failed = 0;
+  /// There are older ones, which are in no group.
+  bool isCut = false;
+  /// The filters, as in the address.
+  std::string peer = {};
+  std::string type = {};
 };
 [[nodiscard]] Html deadLettersView(const View& view, const DeadLetterOverview& overview);
 
@@ -69,6 +78,8 @@ struct MessageList {
   std::string peer = {};
   std::string session = {};
   std::string type = {};
+  /// In the error; also the session or the type, if it is the whole of it.
+  std::string text = {};
   /// How long ago the enqueues were at most, such as `24h`.
   std::string within = {};
   bool isOldestFirst = false;
@@ -88,15 +99,21 @@ struct SearchResult {
   std::string text = {};
   /// The message with this id.
   std::optional<MessageInfo> message = {};
-  /// The senders of deferred frames with this id.
-  std::vector<std::string> frameSources = {};
-  /// The newest messages of this session, and of this type.
-  MessagePage ofSession = {};
-  MessagePage ofType = {};
-  /// Dead letters with the text in their last error.
-  DeadLetterPage byError = {};
+  /// The ids of the messages that were enqueued with this idempotency key, and those of them that are here.
+  std::vector<std::string> keyIds = {};
+  std::vector<MessageInfo> ofKey = {};
+  /// The newest dead letters of this session or type, or with the text in their last error.
+  MessagePage dead = {};
+  /// The newest of all messages, chosen in the same way.
+  MessagePage messages = {};
+  /// The oldest received frames with this id, session or type, or with the text in their last error.
+  InboxPage frames = {};
+  FrameWaits waits = {};
 };
 [[nodiscard]] Html searchView(const View& view, const SearchResult& result);
+
+/// Why a message or frame is in its state, the nearest reason first.
+[[nodiscard]] Html reasonChain(const View& view, const std::vector<Reason>& reasons);
 
 /// `frame` is empty if the message was removed while the view was made.
 [[nodiscard]] Html messageView(const View& view, const Explanation& explanation, const std::optional<Frame>& frame);
@@ -117,8 +134,40 @@ struct InboxList {
   std::vector<InboundSenderStats> senders = {};
   std::uint64_t waiting = 0;
   bool isFirst = true;
+  /// The filters, as in the address.
+  std::string state = {};
+  std::string source = {};
+  std::string text = {};
 };
 [[nodiscard]] Html inboxView(const View& view, const InboxList& list);
+
+/// A frame's id as a link to its view.
+[[nodiscard]] Html frameLink(const View& view, const InboxInfo& frame);
+
+/// A table of received frames; the caption is for screen readers alone.
+[[nodiscard]] Html frameTable(const View& view, std::string_view caption, const std::vector<InboxInfo>& frames,
+                              const FrameWaits& waits);
+
+/// `content` is empty if the frame has ended.
+[[nodiscard]] Html frameView(const View& view, const InboxExplanation& explanation,
+                             const std::optional<InboundFrame>& content, const FrameWaits& waits);
+
+/// The figures of the last day, by minutes, and of the last week, by hours.
+[[nodiscard]] Html historyView(const View& view, const std::vector<HistorySpan>& day,
+                               const std::vector<HistorySpan>& week);
+
+/// The peer's state as a word; `removed` if it was.
+[[nodiscard]] std::string_view stateOf(const records::PeerFigures& peer);
+
+/// The buttons for what can be done with a peer in its state.
+[[nodiscard]] Html peerActions(const View& view, const records::PeerFigures& peer);
+
+struct PeerPage {
+  records::PeerFigures peer = {};
+  /// Those of this peer.
+  std::vector<PeerSubscription> subscriptions = {};
+};
+[[nodiscard]] Html peerView(const View& view, const PeerPage& page);
 
 struct Checkup {
   records::Contents contents = {};

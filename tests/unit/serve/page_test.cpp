@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -101,15 +103,16 @@ TEST_CASE("A text of an attacker is a text in every field of every view") {
     page::Overview overview;
     overview.peers = {peer};
     checkHarmless(page::overviewView(view, overview), attack);
-    checkHarmless(page::deadLettersView(view, {page::groupsOf({message}), 1, 1}), attack);
+    checkHarmless(page::deadLettersView(view, {page::groupsOf({message}), 1, 1, true, attack, attack}), attack);
+    page::PeerPage peerPage{peer, {{.name = attack, .peer = attack, .type = attack, .session = attack}}};
+    checkHarmless(page::peerView(view, peerPage), attack);
+    peerPage.peer.circuit.definition = attack;
+    checkHarmless(page::peerView(view, peerPage), attack);
     page::MessageList list;
     list.page = {{message}, 7};
-    list.state = list.peer = list.session = list.type = list.within = attack;
+    list.state = list.peer = list.session = list.type = list.text = list.within = attack;
     list.peers = {attack};
     checkHarmless(page::messagesView(view, list), attack);
-    page::SearchResult result{attack, message, {attack}, {{message}, 1}, {{message}, 1}, {}};
-    result.byError.messages = {message};
-    checkHarmless(page::searchView(view, result), attack);
     Explanation explanation;
     explanation.message = message;
     explanation.sentence = attack;
@@ -129,7 +132,14 @@ TEST_CASE("A text of an attacker is a text in every field of every view") {
     inbound.messageId = inbound.source = inbound.session = inbound.type = inbound.lastError = attack;
     inbox.page.frames = {inbound};
     inbox.senders = {{.source = attack}};
+    inbox.state = inbox.source = inbox.text = attack;
     checkHarmless(page::inboxView(view, inbox), attack);
+    InboundFrame received;
+    received.data = received.traceparent = received.correlationId = received.dataContentType = attack;
+    checkHarmless(page::frameView(view, {inbound, explanation.reasons, attack}, received, {}), attack);
+    const page::SearchResult result{attack,         message,        {attack, "gone"}, {message},
+                                    {{message}, 1}, {{message}, 1}, {{inbound}, 1},   {}};
+    checkHarmless(page::searchView(view, result), attack);
     page::Checkup checkup;
     FileInfo& info = checkup.contents.info;
     info.writtenBy = info.origin = info.sqliteVersion = info.logNotBatched = attack;
@@ -159,14 +169,13 @@ TEST_CASE("Actions are shown to those that may take them, and line breaks of a p
   InboxInfo frame;
   frame.messageId = "a\"b";
   inbox.page.frames = {frame};
-  CHECK(page::inboxView(view, inbox).str().find("data-inbox=\"discard\" data-filter=\"{&quot;frames&quot;:[{") !=
-        std::string::npos);
+  CHECK(page::inboxView(view, inbox).str().find("data-filter=\"{&quot;frames&quot;:[{") != std::string::npos);
   inbox.page.frames.front().state = InboxState::running;
   CHECK(page::inboxView(view, inbox).str().find("data-inbox") == std::string::npos);
   inbox.page.frames.front().state = InboxState::waiting;
   view.roles = Roles{Role::read};
   CHECK(page::peersView(view, {peer}).str().find("<button") == std::string::npos);
-  CHECK(page::inboxView(view, inbox).str().find("<button") == std::string::npos);
+  CHECK(page::inboxView(view, inbox).str().find("class=\"act\"") == std::string::npos);
   view.roles = Roles{Role::send};
   CHECK(page::peersView(view, {peer}).str().find("data-test=\"a/b c\"") != std::string::npos);
   CHECK(page::escaped("a\n\tb\r") == "a\n\tb\\x0d");
@@ -175,20 +184,28 @@ TEST_CASE("Actions are shown to those that may take them, and line breaks of a p
   CHECK(page::grouped(1234567) == "1,234,567");
 }
 
-TEST_CASE("Dead letters with the same reason, peer and type are one group, the largest first") {
+TEST_CASE("Dead letters with the same reason and the same form of error are one group, the largest first") {
   MessageInfo one = messageOf("a");
   MessageInfo other = messageOf("b");
   one.dueAt = WallTime(std::chrono::seconds(1));
   other.dueAt = WallTime(std::chrono::seconds(2));
   MessageInfo later = other;
   later.dueAt = WallTime(std::chrono::seconds(3));
-  later.lastError = "newest";
+  other.lastError = "order 7 is void";
+  later.lastError = "order 12 is void";
+  later.peer = "c";
   const std::vector<page::DeadLetterGroup> groups = page::groupsOf({one, later, other});
   REQUIRE(groups.size() == 2);
-  CHECK(groups[0].type == "b");
+  CHECK(groups[0].reason == "b");
+  CHECK(groups[0].peers == std::set<std::string>{"b", "c"});
+  CHECK(groups[0].types == std::set<std::string>{"b"});
   CHECK(groups[0].count == 2);
   CHECK(groups[0].oldestAt == other.dueAt);
-  CHECK(groups[0].lastError == "newest");
+  CHECK(groups[0].lastError == "order 12 is void");
+  const std::string html = page::deadLettersView(operatorView(), {groups, 3, 3, false, "bob", ""}).str();
+  CHECK(html.find("2 peers") != std::string::npos);
+  CHECK(html.find("data-filter=\"{&quot;reason&quot;:&quot;b&quot;,&quot;error_like&quot;:&quot;order 12 is "
+                  "void&quot;,&quot;peer&quot;:&quot;bob&quot;}\"") != std::string::npos);
 }
 
 TEST_CASE("The sentence of health says what matters most") {
@@ -270,7 +287,7 @@ TEST_CASE(
 TEST_CASE("The groups of dead letters say of how many they are, and each button is one for the state of its session") {
   const page::View view = operatorView();
   const auto shown = [&](std::uint64_t failed) {
-    return page::deadLettersView(view, {page::groupsOf({messageOf("a")}), 1, failed}).str();
+    return page::deadLettersView(view, {page::groupsOf({messageOf("a")}), 1, failed, failed > 1}).str();
   };
   CHECK(shown(1).find("of the newest") == std::string::npos);
   CHECK(shown(40'000).find("<strong>40,000 dead letters</strong>") != std::string::npos);
@@ -307,12 +324,14 @@ TEST_CASE("What belongs to the page takes at most 60 kB, has an address by its c
 TEST_CASE("Every view answers with a document, what is read of it from the page itself alone, and only with it") {
   ServeStage stage;
   const std::string json = testing::kJson;
-  const std::string message = R"({"peer":"bob","type":"bad","session":"s","id":"bad-1","data":{"a":"<b>"}})";
+  const std::string message =
+      R"({"peer":"bob","type":"bad","session":"s","id":"bad-1","idempotency_key":"key-1","data":{"a":"<b>"}})";
   REQUIRE(stage.asker().ask("POST", "/v1/messages", message, json).status == 201);
   REQUIRE(stage.asker().ask("GET", "/v1/messages/bad-1?wait=10s").status == 200);
-  for (const char* target :
-       {"/", "/peers", "/dead-letters", "/messages", "/messages?state=failed&peer=bob&session=", "/messages/bad-1",
-        "/messages?type=bad&within=24h&order=oldest", "/search", "/search?q=bad-1", "/sessions", "/inbox", "/doctor"}) {
+  for (const char* target : {"/", "/peers", "/dead-letters", "/messages", "/messages?state=failed&peer=bob&session=",
+                             "/messages/bad-1", "/messages?type=bad&within=24h&order=oldest", "/search",
+                             "/search?q=bad-1", "/sessions", "/inbox", "/inbox?state=waiting&source=a&text=b",
+                             "/peers/bob", "/history", "/dead-letters?peer=bob&type=bad", "/doctor"}) {
     INFO(target);
     const HttpReply reply = stage.asker().ask("GET", target);
     CHECK(reply.status == 200);
@@ -329,20 +348,86 @@ TEST_CASE("Every view answers with a document, what is read of it from the page 
         std::string::npos);
   CHECK(stage.asker().ask("GET", "/messages/none").status == 404);
   CHECK(stage.asker().ask("GET", "/messages?within=long").status == 422);
+  CHECK(stage.asker().ask("GET", "/peers/none").status == 404);
+  CHECK(stage.asker().ask("GET", "/inbox/none?source=a&row=7").status == 404);
+  CHECK(stage.asker().ask("GET", "/inbox?state=late").status == 422);
   const auto finds = [&](const std::string& text, const char* heading) {
     const std::string body = stage.asker().ask("GET", "/search?q=" + text).body;
     return body.find(heading) != std::string::npos && body.find("messages/bad-1\"") != std::string::npos;
   };
   CHECK(finds("bad-1", "The message with this id"));
-  CHECK(finds("s", "Messages of this session"));
-  CHECK(finds("bad", "Messages of this type"));
-  CHECK(finds("it%20is", "Dead letters with this in their error"));
+  CHECK(finds("s", "Messages, newest first"));
+  CHECK(finds("bad", "Dead letters, newest first"));
+  CHECK(finds("it%20is", "Dead letters, newest first"));
+  CHECK(finds("key-1", "Enqueued with this idempotency key"));
   CHECK(stage.asker().ask("GET", "/search?q=none").body.find("Nothing was found.") != std::string::npos);
   const HttpReply wrong = stage.asker().ask("GET", "/messages?stat=failed");
   CHECK(wrong.status == 422);
   CHECK(wrong.header("Content-Type") == "text/html; charset=utf-8");
   CHECK(wrong.body.find("<h1>Invalid request</h1>") != std::string::npos);
   CHECK(stage.asker().ask("GET", "/login").header("Location") == "./");
+}
+
+TEST_CASE("A received frame has its payload, why it waits and what can be done; a search finds it by all that it has") {
+  testing::InboxStage stage(
+      {{.field = "inbox", .value = R"({"listen":"127.0.0.1:0","allow_anonymous":true,"pull":["*"]})"}});
+  const std::string id = stage.send("s-1", "order.placed", R"({"text":"<b>"})");
+  const nlohmann::json frame = stage.inboxOnce([](const nlohmann::json& frames) { return frames.size() == 1; }).at(0);
+  const auto page = [&](const std::string& target) { return stage.serve().asker().ask("GET", target).body; };
+  const std::string address =
+      "inbox/" + id + "?source=urn%3Aagent%3Acarol&amp;row=" + std::to_string(frame.at("row").get<int>());
+  CHECK(page("/inbox").find(address) != std::string::npos);
+  for (const char* text : {"s-1", "order.placed"}) {
+    CHECK(page("/search?q=" + std::string(text)).find(address) != std::string::npos);
+    CHECK(page("/inbox?text=" + std::string(text)).find(address) != std::string::npos);
+  }
+  CHECK(page("/search?q=" + id).find(address) != std::string::npos);
+  CHECK(page("/inbox?text=none").find("No frame fits.") != std::string::npos);
+  const std::string shown =
+      page("/inbox/" + id + "?source=urn%3Aagent%3Acarol&row=" + std::to_string(frame.at("row").get<int>()));
+  CHECK(shown.find("{&quot;text&quot;:&quot;&lt;b&gt;&quot;}") != std::string::npos);
+  CHECK(shown.find("data-inbox=\"retry\"") != std::string::npos);
+  CHECK(shown.find("data-inbox=\"discard\"") != std::string::npos);
+  CHECK(shown.find("<ol class=\"chain\">") != std::string::npos);
+}
+
+TEST_CASE("A search that did not read all of the file says so") {
+  const page::View view = operatorView();
+  page::SearchResult result{.text = "x"};
+  CHECK(page::searchView(view, result).str().find("stopped early") == std::string::npos);
+  result.messages.next = 1;
+  CHECK(page::searchView(view, result).str().find("stopped early") != std::string::npos);
+  result.messages.next = 0;
+  result.dead.next = 1;
+  CHECK(page::searchView(view, result).str().find("stopped early") != std::string::npos);
+  result.dead.next = 0;
+  result.frames.next = 1;
+  CHECK(page::searchView(view, result).str().find("stopped early") != std::string::npos);
+}
+
+TEST_CASE("Peers that were added, and subscriptions, have forms for those that may operate") {
+  page::View view = operatorView();
+  page::PeerPage page{{}, {{.name = "orders", .peer = "a/b", .type = "order.*"}}};
+  page.peer.figures.peer = "a/b";
+  CHECK(page::peerView(view, page).str().find("stands in the daemon's configuration") != std::string::npos);
+  CHECK(page::peerView(view, page).str().find("data-remove=\"peers/") == std::string::npos);
+  page.peer.circuit.definition = R"({"url":"http://a/"})";
+  const std::string html = page::peerView(view, page).str();
+  CHECK(html.find("data-put=\"peers/a%2Fb\"") != std::string::npos);
+  CHECK(html.find("data-remove=\"peers/a%2Fb\" data-fate=\"messages\"") != std::string::npos);
+  CHECK(html.find("data-put=\"subscriptions/\" data-peer=\"a/b\"") != std::string::npos);
+  CHECK(html.find("data-remove=\"subscriptions/orders\"") != std::string::npos);
+  CHECK(page::peersView(view, {}).str().find("data-put=\"peers/\"") != std::string::npos);
+  page.peer.circuit.isRemoved = true;
+  CHECK(page::peerView(view, page).str().find("The peer was removed") != std::string::npos);
+  CHECK(page::peerView(view, page).str().find("<button") == std::string::npos);
+  CHECK(page::peersView(view, {page.peer}).str().find("data-state=\"removed\"") != std::string::npos);
+  CHECK(page::peersView(view, {page.peer}).str().find("data-post") == std::string::npos);
+  page.peer.circuit.isRemoved = false;
+  view.roles = Roles{Role::read};
+  CHECK(page::peerView(view, page).str().find("<form") == std::string::npos);
+  CHECK(page::peerView(view, page).str().find("<button") == std::string::npos);
+  CHECK(page::peersView(view, {page.peer}).str().find("<form") == std::string::npos);
 }
 
 TEST_CASE(

@@ -66,7 +66,8 @@ let isLeaving = false;
 
 function keyOf(node) {
   const data = node.dataset;
-  return [node.tagName, data.post, data.bulk, data.test, data.inbox, data.filter, node.getAttribute('href')].join(' ');
+  const filter = node.closest('[data-filter]')?.dataset.filter;
+  return [node.tagName, data.post, data.bulk, data.test, data.inbox, data.remove, filter, node.getAttribute('href')].join(' ');
 }
 
 async function refresh() {
@@ -262,9 +263,9 @@ function start() {
 
 // Actions.
 
-async function post(target, body) {
+async function send(method, target, body) {
   const answer = await fetch(`${root}v1/${target}`, {
-    method: 'POST',
+    method,
     headers: { 'x-ackbox': '1', ...(body && { 'content-type': 'application/json' }) },
     body,
   });
@@ -273,6 +274,8 @@ async function post(target, body) {
   if (!answer.ok) throw new Error(made.detail || made.title || `The server answered ${answer.status}.`);
   return { status: answer.status, ...made };
 }
+
+const post = (target, body) => send('POST', target, body);
 
 async function act(button) {
   button.disabled = true;
@@ -338,7 +341,8 @@ function fateOf(verb, isOne) {
 }
 
 async function bulk(button) {
-  const { bulk: verb, filter, subject } = button.dataset;
+  const { bulk: verb } = button.dataset;
+  const { filter, subject } = button.closest('[data-filter]').dataset;
   try {
     const preview = await post(`dead-letters:${verb}?dry_run=true`, filter);
     const isAll = preview.is_complete;
@@ -375,19 +379,73 @@ async function bulk(button) {
 }
 
 async function changeInbox(button) {
-  const { inbox: verb, filter } = button.dataset;
+  const { inbox: verb } = button.dataset;
+  let choice = button.closest('[data-filter]').dataset.filter;
   try {
     if (verb === 'discard') {
-      const fate = element('p', 'It is not worked on any more, for good. Its sender gets a dead letter.');
-      if (!await ask('Give the frame up?', [fate], 'Give up', 'danger')) return button.focus();
+      const fate = element('p', 'It is not worked on any more, for good. Its sender gets a dead letter with this reason.');
+      const label = element('label', 'Reason ');
+      const reason = element('input');
+      reason.value = 'discarded';
+      reason.maxLength = 128;
+      label.append(reason);
+      if (!await ask('Give the frame up?', [fate, label], 'Give up', 'danger')) return button.focus();
+      choice = JSON.stringify({ ...JSON.parse(choice), reason: reason.value.trim() || 'discarded' });
     }
-    const { changed } = await ended(await post(`inbox:${verb}`, filter));
+    const { changed } = await ended(await post(`inbox:${verb}`, choice));
     toast(changed ? `${button.textContent.replace('…', '')}: done.` : 'An application works on it, or it has ended.');
     await refresh();
   } catch (error) {
     toast(error.message, true);
   }
 }
+
+// Peers and subscriptions.
+
+async function save(form) {
+  const fields = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value).trim()]));
+  const { name, definition, ...others } = fields;
+  const { put, peer } = form.dataset;
+  if (name === '') return toast('A name is missing.', true);
+  const body = definition ?? JSON.stringify(Object.fromEntries(
+    Object.entries(peer ? { peer, ...others } : others).filter(([, value]) => value !== ''),
+  ));
+  try {
+    const { added } = await send('PUT', put + encodeURIComponent(name ?? ''), body);
+    toast(added ? 'Added.' : 'Changed.');
+    setTimeout(() => location.reload(), 600);
+  } catch (error) {
+    toast(error.message, true);
+  }
+}
+
+async function remove(button) {
+  const { remove: target, fate } = button.dataset;
+  const parts = [];
+  const fails = element('input');
+  fails.type = 'checkbox';
+  if (fate === 'messages') {
+    const label = element('label', '', 'check');
+    label.append(fails, 'Make its messages that are not settled dead letters.');
+    parts.push(element('p', 'Nothing is sent to it any more, and its subscriptions end. A peer with messages that are not settled is removed only if these become dead letters.'), label);
+  } else {
+    parts.push(element('p', fate));
+  }
+  if (!await ask(`${button.textContent.replace('…', '')} ${decodeURIComponent(target.split('/')[1])}?`, parts, button.textContent.replace('…', ''), 'danger')) return button.focus();
+  try {
+    const made = await send('DELETE', fails.checked ? `${target}?messages=fail` : target);
+    toast(made.failed ? `Removed; ${grouped(made.failed)} messages became dead letters.` : 'Removed.');
+    setTimeout(() => (fate === 'messages' ? location.assign(`${root}peers`) : location.reload()), 600);
+  } catch (error) {
+    toast(error.message, true);
+  }
+}
+
+document.addEventListener('submit', (event) => {
+  if (!event.target.dataset.put) return;
+  event.preventDefault();
+  save(event.target);
+});
 
 document.addEventListener('click', (event) => {
   const button = event.target.closest?.('button');
@@ -396,6 +454,7 @@ document.addEventListener('click', (event) => {
   if (button.dataset.bulk) bulk(button);
   if (button.dataset.test) sendTest(button);
   if (button.dataset.inbox) changeInbox(button);
+  if (button.dataset.remove) remove(button);
   if (button.dataset.copy) {
     const text = document.getElementById(button.dataset.copy).textContent;
     navigator.clipboard.writeText(text).then(() => toast('Copied.'), () => toast('The browser does not allow it.', true));
@@ -403,6 +462,8 @@ document.addEventListener('click', (event) => {
 });
 
 showAddress();
+// On a telephone the tabs are one row that scrolls.
+document.querySelector('.bar [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 if (document.querySelector('.bar')) {
   setInterval(() => {
     showTimes();
