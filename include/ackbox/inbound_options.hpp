@@ -56,8 +56,9 @@ struct DeferredMailboxes {
   std::uint32_t concurrency = 1'024;
   std::uint32_t wishConcurrency = 4;
   /// Frames that may wait in one mailbox, so that an agent that sleeps for long does not use up the room of its
-  /// senders. Beyond it, a frame is put off with code `limit-mailbox`. Frames of requests that are handled at the same
-  /// time may exceed it. At least 1. Default 10,000.
+  /// senders. Beyond it, a frame is put off with code `limit-mailbox`. It is shared by the senders as
+  /// `DeferredOptions::framesMax` is, so that none shuts out the others. Frames of requests that are handled at the
+  /// same time may exceed it. At least 1. Default 10,000.
   std::uint64_t mailboxFramesMax = 10'000;
 };
 
