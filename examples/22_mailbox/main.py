@@ -32,6 +32,10 @@ ENTRIES_PER_KILL = 12
 DAEMON = "bob's daemon"
 
 
+class Stalled(RuntimeError):
+    """No entry has moved for too long."""
+
+
 class Process:
     """A program on a machine, which is started again after each kill."""
 
@@ -204,13 +208,12 @@ class Run:
             process.await_ready()
         self._kill_often()
         killed = time.monotonic()
-        while not self._is_done():
-            self._wait(0.2)
+        has_drained = self._drain()
         drained = time.monotonic()
         for process in reversed(self._processes):
             process.end()
         self._progress.end()
-        return self._account(drained - begun, drained - killed)
+        return self._account(has_drained, drained - begun, drained - killed)
 
     def _kill_often(self):
         """As many of each, in random order. A killed one is started at once, or stays away for a moment."""
@@ -222,6 +225,16 @@ class Run:
             if self._chance.random() < 0.5:
                 time.sleep(self._chance.uniform(0, 0.4))
             victim.start()
+
+    def _drain(self):
+        """Returns whether everything has arrived; the ledger shows what has not."""
+        try:
+            while not self._is_done():
+                self._wait(0.2)
+        except Stalled as error:
+            print(error, file=sys.stderr)
+            return False
+        return True
 
     def _wait(self, seconds):
         end = time.monotonic() + seconds
@@ -244,7 +257,7 @@ class Run:
         if (applied, kills) != self._moved:
             self._moved, self._moved_at = (applied, kills), time.monotonic()
         elif time.monotonic() - self._moved_at > PATIENCE_SECONDS:
-            raise RuntimeError("nothing moved for %d s (%s)" % (PATIENCE_SECONDS, line))
+            raise Stalled("nothing moved for %d s (%s)" % (PATIENCE_SECONDS, line))
 
     def _is_done(self):
         """Whether every entry has been applied, and all three machines know it."""
@@ -256,7 +269,7 @@ class Run:
         return json.loads(subprocess.run([self._tool, "stats", self._files[name], "--json"], check=True,
                                          stdout=subprocess.PIPE).stdout)
 
-    def _account(self, seconds, drain_seconds):
+    def _account(self, has_drained, seconds, drain_seconds):
         alice, bob = self._files["alice"], self._files["bob"]
         directions = [ledger.compare("alice -> bob", alice, bob), ledger.compare("bob -> alice", bob, alice)]
         ledger.print_table(directions)
@@ -267,7 +280,7 @@ class Run:
             *totals, sum(wrong), failed))
         print("SIGKILLs: %s; %.1f s, of which %.1f s after the last one" % (
             ", ".join("%s %d" % (process.name, process.kills) for process in self._processes), seconds, drain_seconds))
-        is_exact = all(ledger.is_exact(direction, self._entries) for direction in directions) and not (
+        is_exact = has_drained and all(ledger.is_exact(direction, self._entries) for direction in directions) and not (
             sum(totals) or any(wrong) or failed)
         print("The ledger balances: every entry took effect exactly once, in its account's order."
               if is_exact else "The ledger does NOT balance.")
