@@ -162,8 +162,9 @@ struct InboundIdentity {
   /// As it is kept, see `KeptSession`.
   std::string_view session;
   std::uint64_t epoch = 0;
-  /// It was fetched from a mailbox, whose hub judged its epoch when it took the frame. An older epoch than one that was
-  /// seen proves nothing here: frames that were sent later may come first.
+  /// It was fetched from a mailbox, whose hub judged its epoch when it took the frame. An older epoch than that of
+  /// another session proves nothing here: frames that were sent later may come first. A session's own frames come in
+  /// order.
   bool isFetched = false;
   /// 0: outside any session; deduplicated by (source, id).
   std::uint64_t sequence = 0;

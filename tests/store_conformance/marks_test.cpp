@@ -64,6 +64,10 @@ TEST_CASE("P3 P6: a fetched frame is taken once, though a newer epoch of its sen
   // What came so leaves the epoch that is known as it is.
   CHECK(offer(*store, numbered(2, 1, 1)).admission == Admission::staleEpoch);
   CHECK(offer(*store, numbered(2, 1, 2)).admission == Admission::take);
+  // A session's own frames come from a mailbox in order: an older epoch is that of a restored sender.
+  InboundIdentity restored = numbered(3, 2, 1);
+  restored.isFetched = true;
+  CHECK(offer(*store, restored).admission == Admission::staleEpoch);
 }
 
 TEST_CASE("P6: a first frame that is not number one leaves a gap, when its sender stands by nothing before it") {

@@ -109,7 +109,7 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
   if (origin.isClosed) {
     // Checked first: the accepted frames of a closed store are no longer known, so any frame may be a repetition.
     reply.admission = Admission::closedOrigin;
-  } else if (!frame.isFetched && frame.epoch < std::max(origin.epoch, mark.epoch)) {
+  } else if (frame.epoch < (frame.isFetched ? mark.epoch : std::max(origin.epoch, mark.epoch))) {
     // Checked before the sequences: a restored sender's numbers may name other frames.
     reply.admission = Admission::staleEpoch;
   } else if (frame.sequence == reply.accepted && !mark.acceptedId.empty() && mark.acceptedId != frame.id) {
