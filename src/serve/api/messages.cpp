@@ -25,7 +25,7 @@ bool isSettled(const Explanation& explanation) {
   return explanation.message.state == MessageState::acked || explanation.message.state == MessageState::failed;
 }
 
-/// A message beyond the limits is none.
+/// Nothing for a message beyond the limits.
 std::optional<Explanation> explain(Service& service, const std::string& messageId, const Limits& limits) {
   std::optional<Explanation> found = service.reader().explain(messageId);
   const bool isWithin = found && limits.hasPeer(found->message.peer) && limits.hasType(found->message.type);

@@ -240,6 +240,14 @@ std::optional<Admission> Gate::refuseAccess(const RequestHead& head, std::string
   return std::nullopt;
 }
 
+void Gate::watchLimits(const RequestHead& head, const Operation& operation, Request& request) const {
+  if (!request.caller.limits.isEmpty()) {
+    request.onBeyondLimits = [this, &operation, address = std::string(head.peerAddress()), name = request.caller.name] {
+      refusals_.beyondLimits(address, operation.path, name);
+    };
+  }
+}
+
 Admission Gate::admit(const RequestHead& head) const {
   const auto [host, target] = addressOf(head);
   if (!isAllowedHost(host)) {
@@ -265,10 +273,7 @@ Admission Gate::admit(const RequestHead& head) const {
     request.logins = &logins_;
     request.tokens = tokens;
     request.caller = known.caller.value_or(Caller{});
-    if (!request.caller.limits.isEmpty()) {
-      request.onBeyondLimits = [this, &operation, address = std::string(head.peerAddress()),
-                                name = request.caller.name] { refusals_.beyondLimits(address, operation.path, name); };
-    }
+    watchLimits(head, operation, request);
     if (operation.stream != nullptr || operation.endsWithToken) {
       request.isStillAllowed = [this, &operation, digest = known.digest, login = known.login,
                                 mailbox = request.caller.mailbox, limits = request.caller.limits] {

@@ -57,6 +57,8 @@ private:
   [[nodiscard]] std::optional<transport::Admission> refuseAccess(const transport::RequestHead& head,
                                                                  std::string_view target, const Operation& operation,
                                                                  const Known& known) const;
+  /// Has what the operation refuses for the caller's limits counted and logged.
+  void watchLimits(const transport::RequestHead& head, const Operation& operation, Request& request) const;
   [[nodiscard]] transport::Admission admitRun(const Operation& operation, Request&& request,
                                               bool isAuthenticated) const;
   [[nodiscard]] transport::Admission admitStream(const Operation& operation, Request&& request,

@@ -12,7 +12,7 @@ struct Request;
 
 /// What a line of the tokens file limits its token to.
 struct Limits {
-  /// Names of peers. `*` is none of them: it permits to publish to all subscribers. Empty: no limit.
+  /// Names of peers. `*` is not the name of a peer: it permits to publish to all subscribers. Empty: no limit.
   std::vector<std::string> peers = {};
   /// Patterns of the types that may be enqueued. Empty: no limit.
   std::vector<std::string> types = {};
@@ -35,7 +35,7 @@ public:
 /// The sentence that says what the token of this caller may.
 [[nodiscard]] std::string limitsSentence(std::string_view caller, const Limits& limits);
 
-// The functions below throw `BeyondLimits`, after they have told the request's server.
+// The functions below throw `BeyondLimits`, after a call of `Request::onBeyondLimits`.
 
 void requirePeer(const Request& request, std::string_view peer);
 void requireType(const Request& request, std::string_view type);

@@ -38,7 +38,7 @@ constexpr std::string_view kTypeIs = "type=";
 constexpr std::string_view kRoleForm =
     "a role is read, operate, send, receive or mailbox=AGENT; several are joined by commas";
 
-/// The part behind `key`; empty if there is none.
+/// The text behind `key`; empty if `part` does not begin with it.
 std::string_view valueOf(std::string_view part, std::string_view key) noexcept {
   return part.starts_with(key) ? part.substr(key.size()) : std::string_view();
 }
@@ -66,7 +66,7 @@ bool takePart(std::string_view part, Caller& caller) {
   return false;
 }
 
-/// Fills the caller. Returns the problem; empty: there is none.
+/// Fills the caller. Returns the problem; empty: the roles are sound.
 std::string_view parseRoles(const std::string& text, Caller& caller) {
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {

@@ -126,7 +126,7 @@ private:
     }
   }
 
-  /// `token` is the header of a token of OAuth2; empty if there is none.
+  /// `token` is the header of a token of OAuth2; empty without `DeliveryRule::oauth`.
   void post(const Secret& token) {
     transport::HttpPost post;
     post.url = target_->url;
@@ -215,7 +215,7 @@ private:
   const std::string webhookId_;
   const std::string body_;
   const WallTime begunAt_;
-  // The number of the token of OAuth2; 0 if there is none.
+  // The number of the token of OAuth2; 0 without one.
   std::uint64_t token_ = 0;
   // With another token, after a 401.
   bool isRepeated_ = false;

@@ -27,7 +27,7 @@ struct OauthWay {
   std::shared_ptr<const transport::Networks> networks;
 };
 
-/// A token, or the reason why there is none.
+/// A token, or the reason why it is missing.
 struct OauthGrant {
   /// The line `Authorization: Bearer TOKEN`.
   Secret header = {};
@@ -35,7 +35,7 @@ struct OauthGrant {
   std::uint64_t number = 0;
   /// Empty if there is a token.
   std::string cause = {};
-  /// If there is none: when to ask again.
+  /// Without a token: when to ask again.
   std::chrono::milliseconds pause{0};
   bool isCancelled = false;
 };

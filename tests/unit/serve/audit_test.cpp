@@ -30,6 +30,7 @@ struct Row {
 const std::map<std::string, Row>& rows() {
   static const std::map<std::string, Row> kRows = {
       {"POST /v1/messages", {}},
+      {"POST /v1/inbox/take", {}},
       {"POST /v1/inbox/settle", {}},
       {"POST /v1/messages:resend", {"", R"({"peer":"bob"})", R"(messages:resend target={"peer":"bob"})"}},
       {"PUT /v1/peers/{peer}",
