@@ -230,10 +230,11 @@ TEST_CASE("P12: waits and streams on every place that they may have leave room f
   SmallDaemon daemon(64, Settings{{"inbox", inbox}});
   HttpAsker asker = daemon.stage->asker();
   REQUIRE(enqueue(asker, R"({"peer":"away","type":"t","id":"stuck"})").status == 201);
-  // 24 connections: 12 may wait, 6 have frames, one has events.
+  // 32 connections: 16 have frames; of the others 8 may wait, and one has events.
   std::list<testing::StreamReader> streams;
   for (int number = 0; number < 20; ++number) {
-    CHECK(streams.emplace_back(daemon.stage->server().port(), "/v1/inbox/stream").status() == (number < 6 ? 200 : 503));
+    CHECK(streams.emplace_back(daemon.stage->server().port(), "/v1/inbox/stream").status() ==
+          (number < 16 ? 200 : 503));
   }
   CHECK(streams.emplace_back(daemon.stage->server().port(), "/v1/events").status() == 200);
   for (int number = 0; number < 40; ++number) {
@@ -247,7 +248,7 @@ TEST_CASE("P12: a client that goes away while it waits gives its place to the ne
   SmallDaemon daemon(64);
   HttpAsker asker = daemon.stage->asker();
   REQUIRE(enqueue(asker, R"({"peer":"away","type":"t","id":"stuck"})").status == 201);
-  // 48 connections, of which 24 may wait.
+  // 48 connections, of which 12 may wait.
   for (int number = 0; number < 24; ++number) {
     daemon.wait();
   }
@@ -269,7 +270,7 @@ TEST_CASE("P12: a token may have as many waits and streams as it leaves free, so
   for (int number = 0; number < 24; ++number) {
     daemon.wait();
   }
-  // Twelve of them wait, and the others are refused.
+  // Six of them wait, and the others are refused.
   CHECK(daemon.comesTo(503));
   CHECK(asker.ask("GET", "/v1/messages/stuck?wait=1ms", {}, modest).status == 200);
   CHECK(asker.ask("GET", "/v1/messages/stuck?wait=1ms", {}, daemon.headers).status == 503);

@@ -542,8 +542,8 @@ TEST_CASE("hostile: a client that sends on and on while its stream is open: cut 
   CHECK_FALSE(stream.connection().receiveAll().ends_with("0\r\n\r\n"));
 }
 
-TEST_CASE("hostile: more streams of frames than 256: 503") {
-  Stage stage;
+TEST_CASE("hostile: more streams of frames than streams_max: 503") {
+  Stage stage({{"pull", json::array({"*"})}}, {{"streams_max", "256"}});
   std::list<StreamReader> streams;
   for (int number = 0; number < 256; ++number) {
     streams.push_back(stage.open());
