@@ -49,6 +49,8 @@ public:
   virtual EnqueueReceipt enqueue(const Frame& frame) = 0;
   /// A message for each subscriber, or, whatever the reason, for none; `frame.peer` is ignored. Validates as `enqueue`.
   virtual PublishReceipt publish(const Frame& frame) = 0;
+  /// How many messages this transaction has stored or put back.
+  [[nodiscard]] virtual std::size_t stored() const noexcept = 0;
   /// Between transactions: the messages that transactions committed since the last call have superseded.
   [[nodiscard]] virtual std::vector<SupersededMessage> takeSuperseded() = 0;
 };

@@ -14,6 +14,7 @@ namespace {
 
 // More would hold the write lock for longer without saving a measurable part of an fsync.
 constexpr std::size_t kGroupJobsMax = 1'024;
+constexpr std::size_t kGroupMessagesMax = 1'024;
 
 // Yields in a row without a new job, after which no further job is expected. They take a small part of an fsync; four
 // times as many gathered no more jobs.
@@ -290,6 +291,9 @@ std::error_code Writer::commitOnce(Job* first, WhenLocked whenLocked) noexcept {
     store_.begin(durable, whenLocked == WhenLocked::wait);
     for (Job* job = first; job != nullptr; job = job->next_) {
       job->run(store_);
+      if (store_.outbox().stored() >= kGroupMessagesMax) {
+        putBackAfter(*job);
+      }
     }
     store_.commit();
     return {};
@@ -297,6 +301,24 @@ std::error_code Writer::commitOnce(Job* first, WhenLocked whenLocked) noexcept {
     store_.rollback();
     return errorOf(std::current_exception());
   }
+}
+
+// One job may store many messages. The others must not wait for the messages of several such jobs.
+void Writer::putBackAfter(Job& last) noexcept {
+  Job* const first = std::exchange(last.next_, nullptr);
+  if (first == nullptr) {
+    return;
+  }
+  std::size_t count = 1;
+  Job* end = first;
+  for (; end->next_ != nullptr; end = end->next_) {
+    ++count;
+  }
+  const MutexLock lock(mutex_);
+  end->next_ = head_;
+  tail_ = head_ == nullptr ? end : tail_;
+  head_ = first;
+  queued_ += count;
 }
 
 Writer::AfterRelease Writer::finish(Job* first, const std::error_code& error) noexcept {

@@ -52,8 +52,8 @@ enum class WhenLocked : std::uint8_t {
 
 /// Group commit: all writes of a manager go through this class; an `OutboxWriter` writes on a connection of its
 /// application. When idle, takes all queued jobs, runs them in one transaction, commits once, and reports to each job
-/// in the order of submission. No timers: a lone job commits at once, many jobs share a commit, and threads that have
-/// just waited for a job may join the next one.
+/// in the order of submission. After 1,024 messages, the other jobs are left to the next transaction. No timers: a lone
+/// job commits at once, many jobs share a commit, and threads that have just waited for a job may join the next one.
 ///
 /// Thread-safety: `submit` from any thread; one caller of `runOnce` at a time.
 class Writer {
@@ -129,6 +129,8 @@ private:
   bool commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept;
   std::error_code tryCommit(Job* first, WhenLocked whenLocked) noexcept;
   std::error_code commitOnce(Job* first, WhenLocked whenLocked) noexcept;
+  /// The jobs behind `last` begin the next group.
+  void putBackAfter(Job& last) noexcept ACKBOX_EXCLUDES(mutex_);
   [[nodiscard]] AfterRelease finish(Job* first, const std::error_code& error) noexcept;
 
   Store& store_;

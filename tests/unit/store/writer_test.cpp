@@ -93,6 +93,34 @@ TEST_CASE("what has gathered commits once, and is told in the order of submissio
   CHECK_FALSE(fixture.writer->runOnce());
 }
 
+TEST_CASE("P12: a job of many messages ends its group, and the jobs behind it come next, in their order") {
+  constexpr int kMany = 1'024;
+  Fixture fixture;
+  const auto enqueueMany = [](store::Store& store) {
+    for (int message = 0; message < kMany; ++message) {
+      enqueueInto(store);
+    }
+  };
+  NotingJob a("a", fixture.log, enqueueInto);
+  NotingJob many("many", fixture.log, enqueueMany);
+  NotingJob more("more", fixture.log, enqueueMany);
+  NotingJob b("b", fixture.log, enqueueInto);
+  for (NotingJob* job : {&a, &many, &more, &b}) {
+    fixture.writer->submit(*job);
+  }
+  fixture.writer->runOnce();
+  CHECK(fixture.log == "a many ");
+  fixture.writer->runOnce();
+  CHECK(fixture.log == "a many more ");
+  NotingJob last("last", fixture.log, enqueueInto);
+  fixture.writer->submit(last);
+  fixture.writer->runOnce();
+  CHECK(fixture.log == "a many more b last ");
+  CHECK(fixture.commits == 3);
+  CHECK(more.runs == 1);
+  CHECK_FALSE(fixture.writer->runOnce());
+}
+
 TEST_CASE("P3: a job that throws fails alone; the others of its group are run again and commit") {
   Fixture fixture;
   NotingJob a("a", fixture.log, enqueueInto);

@@ -25,6 +25,7 @@ public:
 
   EnqueueReceipt enqueue(const Frame& frame) override;
   PublishReceipt publish(const Frame& frame) override;
+  [[nodiscard]] std::size_t stored() const noexcept override { return stored_.size(); }
 
   /// A dead letter, or an acknowledged message that is repeated, and its place.
   struct Redrive {
