@@ -63,6 +63,7 @@ Core::Core(const std::filesystem::path& file, OutboxOptions options)
     }
   }
   learnPeers(*store_);
+  changedPeers_.clear();
   logOpening();
   if (options_.storeExecutor) {
     writer_.runOn(options_.storeExecutor);
@@ -279,8 +280,9 @@ store::Writer::AfterRelease Core::afterCommit(store::Store& store) {
   };
   Listener found{std::shared_lock(endLock_->native()), engine()};
   if (!found.run) {
-    // The next run begins with all peers.
-    changedPeers_.clear();
+    if (!isPulling()) {
+      changedPeers_.clear();
+    }
     store.discovery().stop();
     return {};
   }

@@ -170,6 +170,7 @@ private:
   void yieldToRun();
   StopReport stopRun();
   StopReport stopPull();
+  [[nodiscard]] bool isPulling() const;
   /// Releases the lock while it waits.
   void joinOwnThread() ACKBOX_REQUIRES(mutex_);
   void startOnStoreExecutor();
@@ -190,7 +191,8 @@ private:
   std::map<std::string, KnownPeer, std::less<>> peers_ ACKBOX_GUARDED_BY(peersMutex_);
   // The keys of `options_.peers`. Constant after construction.
   std::set<delivery::PeerKey> configuredPeers_;
-  // Changed peers that no run has taken yet. Only the writer's thread uses them.
+  // Changed peers that the run or the puller has not taken. Each begins with all peers, so without both this is empty.
+  // Only the writer's thread uses them.
   std::vector<store::PeerRow> changedPeers_;
   const std::unique_ptr<const store::Reader> reader_;
   Log log_;

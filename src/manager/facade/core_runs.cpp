@@ -223,13 +223,12 @@ StopReport Core::stopPull() {
   if (!writer_.runsInThisThread()) {
     return puller_->stop();
   }
-  const bool pulling = [this] {
-    const MutexLock lock(mutex_);
-    return pulling_;
-  }();
-  if (pulling && options_.storeExecutor) {
+  if (!isPulling()) {
+    return {};
+  }
+  if (options_.storeExecutor) {
     options_.storeExecutor([core = shared_from_this()] { core->puller_->stop(); });
-  } else if (pulling) {
+  } else {
     std::thread([core = shared_from_this()] { core->puller_->stop(); }).detach();
   }
   return {};
@@ -271,6 +270,11 @@ void Core::beginPull() {
 void Core::endPull() noexcept {
   const MutexLock lock(mutex_);
   pulling_ = false;
+}
+
+bool Core::isPulling() const {
+  const MutexLock lock(mutex_);
+  return pulling_;
 }
 
 // Not on the writer's thread, because claiming callers wait for it.

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/exception_report.hpp"
 #include "delivery/due.hpp"
 #include "manager/inbound/inbound_runner.hpp"
 
@@ -19,14 +20,12 @@ void InboundRunner::callHandler(DeferredFrame frame, const std::shared_ptr<Inbox
   if (!progress(*run)) {
     return;
   }
-  std::string what = "an exception of an unknown type";
+  std::string what;
   try {
     options_.deferred.handler(std::move(frame));
     return;
-  } catch (const std::exception& error) {
-    what = error.what();
   } catch (...) {
-    // `what` has the default text.
+    what = whatOf(std::current_exception());
   }
   complete(run, [what](InboundTransaction&) -> HandlerResult { throw std::runtime_error(what); }, {});
 }
@@ -127,19 +126,12 @@ void InboundRunner::submitEnd(const std::shared_ptr<InboxRun>& run, DeferredEffe
 
 DeferredEffects InboundRunner::noting(const std::shared_ptr<InboxRun>& run, DeferredEffects effects) {
   return [run, effects = std::move(effects)](InboundTransaction& transaction) {
-    const auto note = [&run](const char* what) {
-      const TracedDecision thrown = Tracer::thrown(what);
-      run->decision = HandlerResult::notNow(std::string(thrown.error));
-      run->decision->code = thrown.code;
-    };
     try {
       run->decision = effects(transaction);
       return *run->decision;
-    } catch (const std::exception& error) {
-      note(error.what());
-      throw;
     } catch (...) {
-      note("an exception of an unknown type");
+      run->decision = HandlerResult::notNow(whatOf(std::current_exception()));
+      run->decision->code = Tracer::thrown({}).code;
       throw;
     }
   };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "base/exception_report.hpp"
 #include "manager/facade/enqueue.hpp"
 #include "protocol/result_rules.hpp"
 #include "protocol/statuses.hpp"
@@ -30,16 +31,6 @@ private:
   const ScopeContext& context_;
 };
 
-std::string textOf(const std::exception_ptr& thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "an exception of an unknown type";
-  }
-}
-
 }  // namespace
 
 HandlerResult callInScope(store::Store& store, const ScopeContext& context, const InboundFrame& frame,
@@ -60,7 +51,7 @@ HandlerResult callInScope(store::Store& store, const ScopeContext& context, cons
     throw Error(failure, "handling a frame of type " + frame.type);
   }
   if (thrown) {
-    std::string text = textOf(thrown);
+    std::string text = whatOf(thrown);
     answer = handlerFailed(context.inbound, frame, text.c_str());
     if (what != nullptr) {
       *what = std::move(text);

@@ -12,6 +12,7 @@
 #include "ackbox/publication.hpp"
 #include "ackbox/sender.hpp"
 #include "ackbox/trace_hooks.hpp"
+#include "base/exception_report.hpp"
 #include "manager/log/log.hpp"
 #include "store/failure.hpp"
 
@@ -88,11 +89,8 @@ public:
       HandlerResult answer = handler();
       handlingEnded(span, decisionOf(answer));
       return answer;
-    } catch (const std::exception& error) {
-      handlingEnded(span, thrown(error.what()));
-      throw;
     } catch (...) {
-      handlingEnded(span, thrown("an exception of an unknown type"));
+      handlingEnded(span, thrown(whatOf(std::current_exception())));
       throw;
     }
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/exception_report.hpp"
 #include "manager/run/engine_guard.hpp"
 #include "manager/run/step_job.hpp"
 #include "store/failure.hpp"
@@ -19,16 +20,6 @@ delivery::RunOptions runOptions(const OutboxOptions& options, delivery::RunMode 
           .pollInterval = options.pollInterval,
           .sharedPollInterval = options.sharedPollInterval,
           .stopTimeout = options.stopTimeout};
-}
-
-std::string whatOf(const std::exception_ptr& thrown) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "an exception that is no std::exception";
-  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "base/exception_report.hpp"
 #include "manager/facade/function_sender.hpp"
 
 namespace ackbox::manager {
@@ -70,8 +71,8 @@ void Senders::usePeer(const std::shared_ptr<const PeerOptions>& peer, const std:
   }
   try {
     common_->changePeer(*peer);
-  } catch (const std::exception& error) {
-    unusable_.emplace(peer->name, Unusable{error.what(), peer});
+  } catch (...) {
+    unusable_.emplace(peer->name, Unusable{whatOf(std::current_exception()), peer});
   }
 }
 

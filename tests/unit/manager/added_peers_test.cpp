@@ -13,6 +13,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
+#include "ackbox/pull.hpp"
 #include "support/comes_to.hpp"
 #include "unit/manager/outbox_stage.hpp"
 
@@ -29,6 +30,9 @@ public:
     const std::scoped_lock lock(mutex_);
     if (refused == peer.name) {
       throw OptionError("secrets", "cannot be read");
+    }
+    if (peer.url == "at-odd") {
+      throw 1;  // NOLINT(hicpp-exception-baseclass)
     }
     told_.push_back(peer.name + " at " + peer.url);
   }
@@ -80,6 +84,9 @@ struct Stage : testing::OutboxStage {
     used.addedPeer = [](const std::string& name, const std::string& definition) {
       if (definition == "unreadable") {
         throw OptionError("definition", "is not one of this program's");
+      }
+      if (definition == "odd") {
+        throw 1;  // NOLINT(hicpp-exception-baseclass)
       }
       PeerOptions peer = peerAt(name, definition);
       peer.retry = RetryPolicy{};
@@ -138,6 +145,24 @@ TEST_CASE("P12: a peer that is changed is sent to by its new options from the ne
   CHECK_FALSE(OutboxOperator(manager).addPeer(peerAt("acme", "new"), "new"));
   Stage::send(manager, "acme", "b");
   CHECK(comesTo([&] { return stage.notes->sent() == Texts{"a to old", "b to new"}; }));
+}
+
+TEST_CASE("P12: a run learns each peer once, and a consumer learns those that are added after its first claim") {
+  Stage stage;
+  {
+    OutboxManager manager = stage.open();
+    OutboxOperator(manager).addPeer(peerAt("acme", "at-acme"), "at-acme");
+  }
+  OutboxManager manager = stage.open();
+  static_cast<void>(manager.drainOnce());
+  CHECK(stage.notes->told() == Texts{"acme at at-acme"});
+  PullConsumer consumer(manager);
+  CHECK(consumer.claim(10).empty());
+  OutboxOperator(manager).addPeer(peerAt("late", "at-late"), "at-late");
+  CHECK(Stage::send(manager, "late", "to-late").accepted());
+  const std::vector<Claim> claims = consumer.claim(10);
+  REQUIRE(claims.size() == 1);
+  CHECK(claims.front().peer == "late");
 }
 
 TEST_CASE("P12: another process on the file takes the peers that one adds, changes and removes") {
@@ -276,6 +301,20 @@ TEST_CASE("P13: a definition that cannot be used delays its own peer only, and t
   operate.resume("acme");
   operate.resume("keyless");
   CHECK(manager.drainOnce().acked == 2);
+}
+
+TEST_CASE("P12: a program's function that throws no std::exception delays the peer that it throws for, and no other") {
+  Stage stage;
+  OutboxManager manager = stage.open();
+  OutboxOperator operate(manager);
+  operate.addPeer(peerAt("acme", "at-acme"), "odd");
+  operate.addPeer(peerAt("strange", "at-odd"), "at-odd");
+  for (const char* const peer : {"acme", "strange", "bob"}) {
+    CHECK(Stage::send(manager, peer, std::string("to-") + peer).accepted());
+  }
+  CHECK(manager.drainOnce().acked == 1);
+  CHECK(manager.explain("to-acme")->sentence.find("is no std::exception") != std::string::npos);
+  CHECK(manager.explain("to-strange")->sentence.find("is no std::exception") != std::string::npos);
 }
 
 TEST_CASE("a name of the configuration is refused, and so are a bad option and a definition of no length") {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "base/exception_report.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 
 namespace ackbox::store::sqlite {
@@ -224,8 +225,8 @@ PeerChange Peers::used(PeerRow row) const {
     alone.ackedRetention = context_.options.ackedRetention;
     validate(alone);
     change.options = std::make_shared<const PeerOptions>(std::move(peer));
-  } catch (const std::exception& error) {
-    change.problem = error.what();
+  } catch (...) {
+    change.problem = whatOf(std::current_exception());
     change.options = std::make_shared<const PeerOptions>(row.options());
   }
   change.row = std::move(row);
@@ -238,13 +239,12 @@ void Peers::place(const PeerChange& change) {
   } else {
     add(change.row);
   }
-  Added& added = added_[change.row.name];
-  added.definition = change.row.definition;
-  if (!added.place) {
-    added.place = options_.size();
+  const auto [known, isNew] = added_.try_emplace(change.row.name, Added{{}, options_.size()});
+  known->second.definition = change.row.definition;
+  if (isNew) {
     options_.emplace_back();
   }
-  options_[*added.place] = *change.options;
+  options_[known->second.place] = *change.options;
 }
 
 void Peers::drop(const std::string& name) {
@@ -263,7 +263,7 @@ void Peers::drop(const std::string& name) {
   if (const auto added = added_.find(name); added != added_.end()) {
     // The last of the options takes its place; it belongs to an added peer, too.
     added_.at(options_.back().name).place = added->second.place;
-    options_[*added->second.place] = std::move(options_.back());
+    options_[added->second.place] = std::move(options_.back());
     options_.pop_back();
     added_.erase(added);
   }
@@ -277,10 +277,10 @@ std::vector<PeerRow> Peers::current() {
   std::vector<PeerRow> current = rows_;
   Query query(selectAll_);
   while (query.next()) {
-    const auto row = std::ranges::find(current, query.integer(0), &PeerRow::key);
-    if (row != current.end()) {
-      row->store = query.text(5);
-      row->storeEpoch = query.as<std::uint64_t>(6);
+    if (const auto known = byName_.find(query.view(1)); known != byName_.end()) {
+      PeerRow& row = current[known->second];
+      row.store = query.text(5);
+      row.storeEpoch = query.as<std::uint64_t>(6);
     }
   }
   return current;

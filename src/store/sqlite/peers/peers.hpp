@@ -45,8 +45,8 @@ public:
 private:
   struct Added {
     std::string definition;
-    // Where `options_` has it; nothing: not yet.
-    std::optional<std::size_t> place = {};
+    // Where `options_` has it.
+    std::size_t place = 0;
   };
 
   /// Of a name in the file. `other`: it is unknown, or of a configuration.
