@@ -13,7 +13,7 @@
 namespace ackbox {
 namespace {
 
-// Of the hub's API: one stream, one request that settles, and one that replaces a stale connection.
+// One request that settles, and one that replaces a stale connection. The stream has a connection of its own.
 constexpr std::size_t kMailboxConnections = 2;
 // What is on a line beside the event.
 constexpr std::size_t kMailboxLineSlack = protocol::kEnvelopeBytesMax;

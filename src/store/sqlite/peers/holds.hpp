@@ -43,8 +43,10 @@ public:
   void scopeUndone() noexcept override {}
   void forget() noexcept override { isChanged_ = true; }
 
-private:
+  /// The key of a peer that is not removed. Throws `unknownPeer`.
   [[nodiscard]] delivery::PeerKey peerOf(std::string_view peer);
+
+private:
   Context& context_;
   Statement findPeer_;
   Statement pausePeer_;

@@ -1,9 +1,5 @@
 #include "store/sqlite/peers/subscriptions.hpp"
 
-#include <string>
-
-#include "ackbox/error.hpp"
-
 namespace ackbox::store::sqlite {
 namespace {
 
@@ -19,21 +15,13 @@ Subscriptions::Subscriptions(Context& context, Holds& holds)
           context.prepare("REPLACE INTO #subscriptions(name,peer_id,type,session,since_at_ms) VALUES(?1,?2,?3,?4,?5)")),
       exists_(context.prepare("SELECT 1 FROM #subscriptions WHERE name=?1")),
       count_(context.prepare("SELECT count(*) FROM #subscriptions")),
-      findPeer_(context.prepare("SELECT id FROM #peers WHERE name=?1 AND removed_at_ms=0")),
       remove_(context.prepare("DELETE FROM #subscriptions WHERE name=?1")),
       removeOfRemoved_(context.prepare(
           "DELETE FROM #subscriptions WHERE peer_id NOT IN (SELECT id FROM #peers WHERE removed_at_ms=0)")),
       select_(context.prepare(kSelectSubscriptions)) {}
 
 std::optional<bool> Subscriptions::put(const PeerSubscription& subscription) {
-  std::int64_t peer = 0;
-  {
-    Query query(findPeer_, subscription.peer);
-    if (!query.next()) {
-      throw Error(Errc::unknownPeer, "'" + subscription.peer + "'");
-    }
-    peer = query.integer(0);
-  }
+  const delivery::PeerKey peer = holds_.peerOf(subscription.peer);
   const bool isNew = !Query(exists_, subscription.name).next();
   if (isNew) {
     Query query(count_);
@@ -64,7 +52,7 @@ std::size_t Subscriptions::removeOfRemoved() {
 }
 
 std::vector<Subscriber> Subscriptions::subscribersOf(const Frame& frame) {
-  if (orders_ != context_.orders || orders_ < 0) {
+  if (orders_ != context_.orders) {
     list_.read(select_);
     orders_ = context_.orders;
   }

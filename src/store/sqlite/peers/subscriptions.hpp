@@ -30,7 +30,6 @@ public:
 
   /// Other processes' commits are noticed by the count of orders, which is read before.
   void begun(bool /*othersCommitted*/) override {}
-  void scopeBegun() override {}
   void forget() noexcept override { orders_ = -1; }
 
 private:
@@ -41,7 +40,6 @@ private:
   Statement put_;
   Statement exists_;
   Statement count_;
-  Statement findPeer_;
   Statement remove_;
   Statement removeOfRemoved_;
   Statement select_;
