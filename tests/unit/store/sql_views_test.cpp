@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/timestamp.hpp"
+#include "store/kept_session.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
 #include "store_world.hpp"
@@ -206,7 +207,7 @@ TEST_CASE("ackbox_peers_view names the state as the reader does") {
   }
 }
 
-TEST_CASE("the inbound views show a deferred frame, one that waits behind it, and a mark") {
+TEST_CASE("the inbound views show a deferred frame, one that waits behind it, and marks, also of a mailbox") {
   StoreWorld world;
   auto store = world.open();
   InboundFrame frame;
@@ -218,7 +219,10 @@ TEST_CASE("the inbound views show a deferred frame, one that waits behind it, an
   store::InboundIdentity identity;
   identity.source = frame.source;
   identity.id = frame.id;
+  const store::KeptSession mailed("urn:box", "");
   inTransaction(*store, [&] {
+    store->inboundMarks().markAccepted(identity, 0, {kLater, kLater});
+    identity.session = mailed.name();
     store->inboundMarks().markAccepted(identity, 0, {kLater, kLater});
     store->inbox().add(frame, true);
     frame.id = "behind";
@@ -282,6 +286,8 @@ TEST_CASE("the inbound views show a deferred frame, one that waits behind it, an
   CHECK(text(mark.getColumn(1)) == "urn:peer");
   CHECK(text(mark.getColumn(2)) == instant(world.clock->wallNow()));
   CHECK(text(mark.getColumn(3)) == instant(world.clock->wallNow() + kLater));
+  REQUIRE(mark.executeStep());
+  CHECK(text(mark.getColumn(0)) == "frame");
 }
 
 TEST_CASE("the views follow the table prefix, and read with functions of untrusted schemas refused") {

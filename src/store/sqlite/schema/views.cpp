@@ -101,8 +101,9 @@ std::string peers() {
 }
 
 std::string processedMessages() {
-  return joined({"CREATE VIEW #processed_messages_view AS SELECT id AS message_id,source,", instant("processed_at_ms"),
-                 " AS processed_at,", instant("keep_until_ms"), " AS keep_until FROM #processed_messages"});
+  return joined({"CREATE VIEW #processed_messages_view AS SELECT substr(id,instr(id,char(10))+1) AS message_id,source,",
+                 instant("processed_at_ms"), " AS processed_at,", instant("keep_until_ms"),
+                 " AS keep_until FROM #processed_messages"});
 }
 
 // The mailbox of `i`, a row of the inbox; empty: it is for this agent. See `KeptSession`.
