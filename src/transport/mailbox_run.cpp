@@ -8,6 +8,8 @@
 
 #include "ackbox/error.hpp"
 #include "protocol/mailbox.hpp"
+#include "transport/http_client.hpp"
+#include "transport/mailbox_stream.hpp"
 #include "transport/option_rows.hpp"
 
 namespace ackbox::transport {
@@ -79,7 +81,8 @@ MailboxStatus MailboxBoard::status() const {
 MailboxRun::MailboxRun(const boost::asio::any_io_executor& executor, std::shared_ptr<const MailboxPlan> plan)
     : strand_(boost::asio::make_strand(executor)),
       plan_(std::move(plan)),
-      client_(std::make_shared<HttpClient>(strand_, plan_->http)),
+      client_(plan_->network ? plan_->network->makePoster(strand_)
+                             : std::make_shared<HttpClient>(strand_, plan_->http)),
       frames_(std::make_shared<MailboxFrames>(
           strand_, MailboxFrames::Means{
                        .clock = plan_->options.clock,
@@ -122,7 +125,7 @@ void MailboxRun::stop() {
   boost::asio::post(strand_, [self = shared_from_this()] {
     self->isStopped_ = true;
     self->alarm_->cancel();
-    if (const std::shared_ptr<MailboxStream> stream = std::exchange(self->stream_, nullptr)) {
+    if (const std::shared_ptr<MailboxLine> stream = std::exchange(self->stream_, nullptr)) {
       stream->cancel();
     }
     self->settler_->close();
@@ -158,7 +161,7 @@ void MailboxRun::open() {
   std::vector<std::pair<std::string, std::string>> headers = {{"User-Agent", std::string(kFetcherAgent)},
                                                               {"Accept", "application/x-ndjson"}};
   own->addTo(headers);
-  MailboxStream::Wish wish;
+  MailboxLine::Wish wish;
   wish.url = plan_->hub;
   wish.url.target = protocol::mailboxTarget(plan_->hub.target, plan_->options.agent, plan_->options.window);
   wish.tls = plan_->tls;
@@ -168,7 +171,7 @@ void MailboxRun::open() {
   wish.lineBytesMax = plan_->lineBytesMax;
   wish.silence = plan_->options.silenceTimeout;
   const auto weak = weak_from_this();
-  MailboxStream::Events events;
+  MailboxLine::Events events;
   events.onOpen = [weak] {
     if (const auto self = weak.lock()) {
       self->onOpen();
@@ -184,7 +187,11 @@ void MailboxRun::open() {
       self->onEnd(end);
     }
   };
-  stream_ = std::make_shared<MailboxStream>(strand_, plan_->http, std::move(wish), std::move(events));
+  if (plan_->network) {
+    stream_ = plan_->network->makeLine(strand_, std::move(wish), std::move(events));
+  } else {
+    stream_ = std::make_shared<MailboxStream>(strand_, plan_->http, std::move(wish), std::move(events));
+  }
   stream_->start();
 }
 

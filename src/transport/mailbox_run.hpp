@@ -12,11 +12,11 @@
 #include "base/mutex.hpp"
 #include "protocol/inbound_port.hpp"
 #include "protocol/secret_cache.hpp"
-#include "transport/http_client.hpp"
+#include "transport/http_poster.hpp"
 #include "transport/mailbox_frames.hpp"
+#include "transport/mailbox_line.hpp"
 #include "transport/mailbox_pause.hpp"
 #include "transport/mailbox_settler.hpp"
-#include "transport/mailbox_stream.hpp"
 #include "transport/url.hpp"
 
 namespace ackbox::transport {
@@ -58,6 +58,8 @@ struct MailboxPlan {
   /// The most bytes of a line of the stream.
   std::size_t lineBytesMax = 0;
   std::shared_ptr<MailboxBoard> board = {};
+  /// Null: over HTTP.
+  std::shared_ptr<MailboxNetwork> network = {};
 };
 
 /// The address of the hub's API, see `MailboxPlan::hub`. Throws `Error` with `invalidOption`.
@@ -90,7 +92,7 @@ private:
 
   const boost::asio::any_io_executor strand_;
   const std::shared_ptr<const MailboxPlan> plan_;
-  const std::shared_ptr<HttpClient> client_;
+  const std::shared_ptr<HttpPoster> client_;
   const std::shared_ptr<MailboxFrames> frames_;
   const std::shared_ptr<MailboxSettler> settler_;
   // Owned by the strand.
@@ -98,7 +100,7 @@ private:
   MailboxPause away_;
   MailboxPause refused_;
   // Null while none is open or being opened.
-  std::shared_ptr<MailboxStream> stream_;
+  std::shared_ptr<MailboxLine> stream_;
   std::uint64_t lastStream_ = 0;
   std::optional<SteadyTime> openedAt_;
   MailboxState state_ = MailboxState::connecting;

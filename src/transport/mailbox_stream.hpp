@@ -2,10 +2,8 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,59 +11,23 @@
 #include "ackbox/clock.hpp"
 #include "ackbox/http_sender.hpp"
 #include "transport/connector.hpp"
+#include "transport/mailbox_line.hpp"
 #include "transport/message_parser.hpp"
 #include "transport/stream.hpp"
-#include "transport/url.hpp"
 
 namespace ackbox::transport {
-
-class TlsContext;
-
-/// How a mailbox's stream ended.
-struct MailboxEnd {
-  /// The status of an answer that is no stream, such as 401; 0: there was no answer, or the stream was lost.
-  int status = 0;
-  /// Text for people.
-  std::string what = {};
-};
 
 /// One `GET` whose answer is lines without an end, until it breaks, is silent for too long, or is ended by `cancel`.
 ///
 /// Thread-safety: none; owned by the strand `executor`, on which the callbacks are called.
-class MailboxStream : public std::enable_shared_from_this<MailboxStream> {
+class MailboxStream final : public MailboxLine, public std::enable_shared_from_this<MailboxStream> {
 public:
-  /// What is asked for, and the limits.
-  struct Wish {
-    /// With the target of the stream.
-    Url url = {};
-    /// Null for plain HTTP.
-    std::shared_ptr<TlsContext> tls = {};
-    /// Lines of the request's head, each with its line end, such as `Authorization`.
-    std::string headers = {};
-    /// Beyond this, a line ends the stream.
-    std::size_t lineBytesMax = 0;
-    /// A stream without a byte for this time has ended.
-    std::chrono::milliseconds silence{0};
-  };
-  /// Each is called on the strand, never inside `start`. None is called after `cancel` or `onEnd`.
-  struct Events {
-    /// The hub has accepted the stream.
-    std::function<void()> onOpen = {};
-    /// A line that is not empty, without its end.
-    std::function<void(std::string_view line)> onLine = {};
-    /// The end, once.
-    std::function<void(MailboxEnd end)> onEnd = {};
-  };
-
   /// `options.clock` must be set.
   MailboxStream(const boost::asio::any_io_executor& executor, std::shared_ptr<const HttpSenderOptions> options,
                 Wish wish, Events events);
 
-  /// Call it once.
-  void start();
-
-  /// Closes the connection; no callback is called from then on.
-  void cancel();
+  void start() override;
+  void cancel() override;
 
 private:
   using Parser = MessageParser<false>;
