@@ -21,7 +21,10 @@ Agent::Agent(testing::SimulatedProcess& process, Common& common, Place place, co
   addPeers();
   subscribe();
   reach_ = common_.reach.subscribe(place_, manager_);
-  inbox_.emplace(process_, common_, place_, manager_, role != Role::second);
+  inbox_.emplace(process_, common_, place_, manager_, role != Role::second && role != Role::fetches);
+  if (role == Role::fetches) {
+    fetcher_.emplace(process_, common_, place_, inbox_->handler());
+  }
   std::shared_ptr<Sender> sender = common_.watch.wrap(place_, process_.clock(), process_.sender());
   if (role == Role::pulls) {
     puller_.emplace(process_, common_, place_, manager_, std::move(sender));
@@ -54,6 +57,9 @@ OutboxOptions Agent::options() {
       options.peers.push_back(peerOf(other));
     }
   }
+  for (const std::string& box : common_.hub.takers()) {
+    options.peers.push_back(peerOf(box));
+  }
   if (common_.swarm.addsPeers) {
     options.addedPeer = [this](const std::string& name, const std::string& definition) {
       PeerOptions peer = peerOf(name);
@@ -70,8 +76,8 @@ OutboxOptions Agent::options() {
 PeerOptions Agent::peerOf(const std::string& name) const {
   PeerOptions peer;
   peer.name = name;
-  peer.url = "sim://" + name;
-  peer.agent = "urn:sim:" + name;
+  peer.url = common_.hub.urlOf(name);
+  peer.agent = Hub::uriOf(name);
   peer.rateLimit = common_.swarm.rateLimit;
   return peer;
 }
@@ -127,9 +133,10 @@ FailureDecision Agent::decide(const FailureContext& failure) {
 }
 
 void Agent::subscribe() {
-  acked_ = manager_.onAcked([&ledger = common_.ledger](const AckedEvent& event) {
+  acked_ = manager_.onAcked([&ledger = common_.ledger, &simulation = common_.simulation](const AckedEvent& event) {
     if (Entry* const entry = ledger.find(event.messageId)) {
       entry->acked = true;
+      entry->ackedAt = simulation.now();
     }
   });
   failed_ = manager_.onFailed([this](const FailedEvent& event) { failed(event); });

@@ -10,6 +10,7 @@
 
 #include "ackbox/outbox_manager.hpp"
 #include "simulation/common.hpp"
+#include "simulation/fetcher.hpp"
 #include "simulation/inbox.hpp"
 #include "simulation/puller.hpp"
 
@@ -25,6 +26,8 @@ public:
     second,
     /// Like `whole`, but delivers by claims.
     pulls,
+    /// Like `whole`, but fetches its frames from its mailbox instead of listening.
+    fetches,
   };
   Agent(testing::SimulatedProcess& process, Common& common, Place place, const std::filesystem::path& file, Role role);
   ~Agent();
@@ -63,6 +66,7 @@ private:
   // How often this process got a report, by peer and session, that the peer knows another file.
   std::map<std::pair<std::string, std::string>, std::uint32_t> disowned_;
   std::optional<Inbox> inbox_;
+  std::optional<Fetcher> fetcher_;
   std::optional<Puller> puller_;
 };
 

@@ -28,8 +28,13 @@ public:
   Attendance(Ledger& ledger, Reach& reach, const testing::Simulation& simulation)
       : ledger_(ledger), reach_(reach), simulation_(simulation) {}
 
-  /// A consumer starts to take frames of these types from its process, or stops. `now`: of the process's clock.
-  void opened(const std::string& process, std::uint64_t consumer, const std::string& types, SteadyTime now);
+  /// The process, of this agent, keeps frames for the agent of a mailbox.
+  void keeps(const std::string& agent, const std::string& box) { boxes_[box] = agent; }
+
+  /// A consumer starts to take frames of these types from its process, or stops. `now`: of the process's clock. `box`:
+  /// it takes frames of this mailbox, whatever their types.
+  void opened(const std::string& process, std::uint64_t consumer, const std::string& types, SteadyTime now,
+              const std::string& box = {});
   void closed(std::uint64_t consumer);
   /// The application to which a process posts has not accepted a frame.
   void refused(const std::string& process);
@@ -46,7 +51,8 @@ public:
 private:
   struct Stream {
     std::string process;
-    std::string types;
+    /// See `lineOf`.
+    std::vector<std::string> lines;
   };
   struct Known {
     // When an answering process last knew that the application is there, and that it is away, in true time.
@@ -54,18 +60,21 @@ private:
     std::chrono::nanoseconds away{-1};
   };
 
-  [[nodiscard]] bool mayBeAway(const std::string& process, std::string_view type, SteadyTime now) const;
-  [[nodiscard]] std::size_t streams(const std::string& process, std::string_view type) const;
+  [[nodiscard]] bool mayBeAway(const std::string& process, const std::string& line, SteadyTime now) const;
+  [[nodiscard]] std::size_t streams(const std::string& process, const std::string& line) const;
+  void readOne(const Place& place, const std::string& line, bool isAway, SteadyTime now);
 
   Ledger& ledger_;
   Reach& reach_;
   const testing::Simulation& simulation_;
   std::map<std::uint64_t, Stream> streams_;
-  // By process and type: the time since which an application has been there without a break.
+  // Of each mailbox, the agent that keeps it.
+  std::map<std::string, std::string> boxes_;
+  // By process and line: the time since which an application has been there without a break.
   std::map<std::pair<std::string, std::string>, SteadyTime, std::less<>> thereSince_;
   // Processes with an application that has refused a frame.
   std::set<std::string> refused_;
-  // By agent and type.
+  // By agent and line.
   std::map<std::pair<std::string, std::string>, Known> known_;
   // By process and message.
   std::set<std::pair<std::string, std::string>> stated_;

@@ -10,6 +10,7 @@
 #include "ackbox/testing/simulation.hpp"
 #include "simulation/attendance.hpp"
 #include "simulation/hands.hpp"
+#include "simulation/hub.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/publications.hpp"
 #include "simulation/reach.hpp"
@@ -28,6 +29,7 @@ struct Common {
   Hands& hands;
   Attendance& attendance;
   Publications& publications;
+  Hub& hub;
   std::vector<std::string> names;
   /// How often each agent's file was put back to a copy, and how often it was lost.
   std::map<std::string, std::uint32_t> putBack;

@@ -26,7 +26,10 @@ public:
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
+  /// Whether frames of this type, for the process's own agent, are for applications.
   [[nodiscard]] bool takes(std::string_view type) const;
+  /// The same of this frame, or it is in a mailbox.
+  [[nodiscard]] bool takes(const InboundFrame& frame) const;
   /// Adds its pools and the known applications. To be called before the `InboundHandler` is made.
   void configure(DeferredOptions& options);
   void add(DeferredFrame frame);
@@ -38,6 +41,8 @@ private:
   std::shared_ptr<serve::Pusher> pusher_;
   std::shared_ptr<serve::FrameStreams> streams_;
   std::shared_ptr<serve::ApplicationBoard> board_;
+  // Whether frames that wait for mailboxes are kept here.
+  const bool isHub_;
   std::vector<std::unique_ptr<StreamApplication>> applications_;
 };
 

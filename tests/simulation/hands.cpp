@@ -21,7 +21,7 @@ void Hands::given(const Place& place, const Clock& clock, const Consumer& consum
   judgeDelivery(place.agent, frame);
   const Name name(place.agent, frame.source, frame.id);
   hands_.insert_or_assign(
-      name, Hand{place.process, consumer.number, consumer.isPushed, frame, &clock, clock.steadyNow() + timeout_});
+      name, Hand{place.process, consumer.number, consumer.pool, frame, &clock, clock.steadyNow() + timeout_});
   if (frame.sequence != 0) {
     Given& lane = lanes_[{place.agent, frame.origin, frame.session}];
     lane.sequence = std::max(lane.sequence, frame.sequence);
@@ -32,8 +32,8 @@ void Hands::given(const Place& place, const Clock& clock, const Consumer& consum
   if (returned_.erase(name) > 0) {
     reach_.saw(Situation::returnedGiven);
   }
-  // Only the agent's first process listens.
-  if (place.process != place.agent) {
+  // Only the agent's first process listens; a mailbox's agent has no process.
+  if (consumer.pool != Pool::mailed && place.process != place.agent) {
     reach_.saw(Situation::givenByOther);
   }
 }
@@ -78,12 +78,18 @@ void Hands::judgeDelivery(const std::string& agent, const InboundFrame& frame) {
 
 void Hands::judgePlaces(const Place& place, const Consumer& consumer, const InboundFrame& frame) {
   const auto isOfPool = [&](const auto& hand) {
-    return hand.second.process == place.process && hand.second.isPushed == consumer.isPushed;
+    return hand.second.process == place.process && hand.second.pool == consumer.pool;
   };
   const auto isOfConsumer = [&](const auto& hand) { return hand.second.consumer == consumer.number; };
   const auto inPool = static_cast<std::size_t>(std::ranges::count_if(hands_, isOfPool));
   const auto inWindow = static_cast<std::size_t>(std::ranges::count_if(hands_, isOfConsumer));
-  if (inPool > consumer.places || inWindow > consumer.window) {
+  std::set<std::uint64_t> consumers;
+  for (const auto& [name, hand] : hands_) {
+    if (hand.process == place.process && hand.pool == consumer.pool) {
+      consumers.insert(hand.consumer);
+    }
+  }
+  if (inPool > consumer.places + consumers.size() * consumer.ownPlaces || inWindow > consumer.window) {
     ledger_.violated("P12", frame.id + " is given to an application that has " + std::to_string(inWindow) + " of " +
                                 std::to_string(consumer.window) + " frames in hand with it, in a pool that has " +
                                 std::to_string(inPool) + " of " + std::to_string(consumer.places));
@@ -149,9 +155,12 @@ void Hands::logged(const Place& place, const LogRecord& record) {
       fieldOf(record, "error") != "the handler's deadline has passed") {
     return;
   }
-  const auto hand =
-      hands_.find({place.agent, std::string(fieldOf(record, "source")), std::string(fieldOf(record, "message"))});
-  if (hand != hands_.end() && hand->second.process == place.process) {
+  // The agent of a mailbox is not that of the process.
+  const auto hand = std::ranges::find_if(hands_, [&](const auto& one) {
+    return one.second.process == place.process && one.second.frame.source == fieldOf(record, "source") &&
+           one.second.frame.id == fieldOf(record, "message");
+  });
+  if (hand != hands_.end()) {
     reach_.saw(Situation::applicationDeadline);
     release(hand);
   }

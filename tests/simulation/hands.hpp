@@ -20,14 +20,19 @@ namespace ackbox::simulation {
 
 struct Place;
 
+/// The frames that a process gives out within one limit.
+enum class Pool : std::uint8_t { pulled, pushed, mailed };
+
 /// An application, or one connection of it, that gets frames from a process.
 struct Consumer {
   /// See `Hands::nextConsumer`.
   std::uint64_t number = 0;
-  bool isPushed = false;
-  /// The number of frames that it may have in hand, and that all consumers of its pool may have.
+  Pool pool = Pool::pulled;
+  /// The number of frames that it may have in hand, that all consumers of its pool may have, and more for each
+  /// consumer.
   std::size_t window = 0;
   std::size_t places = 0;
+  std::size_t ownPlaces = 0;
 };
 
 /// Which application has which frame in hand, and what it has done with it. Reports forbidden states: a frame in two
@@ -75,7 +80,7 @@ private:
   struct Hand {
     std::string process;
     std::uint64_t consumer = 0;
-    bool isPushed = false;
+    Pool pool = Pool::pulled;
     InboundFrame frame;
     // The clock of its process.
     const Clock* clock = nullptr;

@@ -38,7 +38,7 @@ void write(SQLite::Database& database, const std::string& id, const std::string&
 
 Inbox::Inbox(testing::SimulatedProcess& process, Common& common, Place place, OutboxManager& manager, bool listens)
     : process_(process), common_(common), place_(std::move(place)), manager_(manager) {
-  if (common_.hasApplications(place_.agent)) {
+  if (common_.hasApplications(place_.agent) || common_.hub.is(place_.agent)) {
     daemon_.emplace(process_, common_, place_);
   }
   handler_.emplace(
@@ -54,7 +54,8 @@ InboundOptions Inbox::options() {
   const Handling& handling = common_.swarm.handling;
   InboundOptions options;
   for (const std::string& name : common_.names) {
-    options.peers.push_back({.agents = {"urn:sim:" + name}, .byCertificate = true});
+    options.peers.push_back(
+        {.agents = {Hub::uriOf(name)}, .byCertificate = true, .byMailbox = place_.agent == common_.hub.fetcher()});
   }
   options.trace = common_.reach.hooks();
   options.processedRetention = kYear;
@@ -70,7 +71,7 @@ void Inbox::setDeferred(DeferredOptions& options) {
   options.framesMax = handling.inboxFrames;
   options.handler = [this](DeferredFrame frame) {
     judgeExpiry(frame.frame());
-    if (daemon_ && daemon_->takes(frame.frame().type)) {
+    if (daemon_ && daemon_->takes(frame.frame())) {
       daemon_->add(std::move(frame));
     } else {
       think(std::move(frame));
@@ -110,6 +111,7 @@ void Inbox::judgeExpiry(const InboundFrame& frame) {
 HandlerResult Inbox::handle(const InboundFrame& frame, InboundTransaction& transaction) {
   judgeExpiry(frame);
   if (frame.type.starts_with(Publications::kType)) {
+    common_.hub.worked(place_.agent, frame.id);
     common_.publications.took(place_.agent, frame.id);
     return HandlerResult::ack();
   }
@@ -169,6 +171,7 @@ HandlerResult Inbox::work(const InboundFrame& frame, InboundTransaction& transac
     ++entry.refusals;
     throw std::runtime_error("a handler's defect");
   }
+  common_.hub.worked(place_.agent, frame.id);
   return HandlerResult::ack();
 }
 
@@ -266,8 +269,9 @@ bool Inbox::othersMayRun() {
   try {
     for (const InboxInfo& frame : OutboxReader(manager_).inbox({}, 1'000).frames) {
       const bool isHead =
-          frame.session.empty() || sessions.insert(frame.source + ' ' + frame.origin + ' ' + frame.session).second;
-      const bool isApplications = daemon_ && daemon_->takes(frame.type);
+          frame.session.empty() ||
+          sessions.insert(frame.mailbox + ' ' + frame.source + ' ' + frame.origin + ' ' + frame.session).second;
+      const bool isApplications = daemon_ && (!frame.mailbox.empty() || daemon_->takes(frame.type));
       if (isHead && !isApplications && frame.type != kPoolType && frame.state != InboxState::backoff) {
         return true;
       }

@@ -24,6 +24,8 @@ public:
   /// `listens`: false for a second process on the same file, which works only on frames that the first has deferred.
   Inbox(testing::SimulatedProcess& process, Common& common, Place place, OutboxManager& manager, bool listens);
 
+  [[nodiscard]] InboundHandler& handler() { return *handler_; }
+
 private:
   struct Thought {
     DeferredFrame frame;

@@ -52,6 +52,8 @@ struct Entry {
   /// An operator, or its sender's failure function, discarded it.
   bool discarded = false;
   bool acked = false;
+  /// When its author last learned that, in true time.
+  std::optional<std::chrono::nanoseconds> ackedAt;
   /// When its author last got the answer that it was accepted, in true time, if its author's file still knows that.
   std::optional<std::chrono::nanoseconds> answeredAt;
   /// It was reported as a dead letter, which a restored file forgets.

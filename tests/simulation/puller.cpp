@@ -39,7 +39,7 @@ void Puller::glance() {
 void Puller::send(const Claim& claim) {
   SendRequest request;
   request.peer = claim.peer;
-  request.url = "sim://" + claim.peer;
+  request.url = common_.hub.urlOf(claim.peer);
   request.peerAgent = "urn:sim:" + claim.peer;
   request.agent = "urn:sim:" + place_.agent;
   request.origin = manager_.origin();

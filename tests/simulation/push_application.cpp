@@ -48,7 +48,7 @@ PushApplication::PushApplication(testing::SimulatedProcess& process, Common& com
     : process_(process),
       common_(common),
       place_(std::move(place)),
-      consumer_{common.hands.nextConsumer(), true, std::numeric_limits<std::size_t>::max(),
+      consumer_{common.hands.nextConsumer(), Pool::pushed, std::numeric_limits<std::size_t>::max(),
                 common.swarm.handling.concurrency} {}
 
 void PushApplication::asyncPost(transport::HttpPost post, transport::HttpHandler handler) {

@@ -88,6 +88,17 @@ enum class Situation : std::uint8_t {
   pushUnreached,
   applicationBack,
   unattendedStated,
+  // Mailboxes, whose agents take frames from a stream, or fetch them into a file of their own.
+  mailGiven,
+  mailboxFull,
+  mailSettledTwice,
+  mailOfOther,
+  fetched,
+  fetchedAgain,
+  fetchedAfterEffect,
+  fetcherLineLost,
+  fetcherHubAway,
+  reportLost,
   // Ends of messages, and the operators of an agent.
   budgetSpent,
   expired,

@@ -63,11 +63,12 @@ private:
   transport::AnswerWatcher watcher_;
 };
 
-StreamApplication::StreamApplication(testing::SimulatedProcess& process, Common& common, Place place,
-                                     std::shared_ptr<serve::FrameStreams> streams)
+StreamApplication::StreamApplication(testing::SimulatedProcess& process, Common& common, const Place& place,
+                                     std::string box, std::shared_ptr<serve::FrameStreams> streams)
     : process_(process),
       common_(common),
-      place_(std::move(place)),
+      box_(std::move(box)),
+      place_{box_.empty() ? place.agent : box_, place.process},
       streams_(std::move(streams)),
       alarm_(process.clock().makeAlarm(process.executor())),
       turnsAt_(process.clock().steadyNow() + milliseconds(drawBelow(process.random(), 1'000))) {
@@ -80,9 +81,20 @@ StreamApplication::~StreamApplication() {
   }
 }
 
+bool StreamApplication::isThere() const {
+  return common_.healed ||
+         (box_.empty() ? common_.swarm.applications.isThere(common_.simulation.now()) : common_.hub.isAwake(box_));
+}
+
+Consumer StreamApplication::consumerOf(std::size_t window) {
+  const Mailboxes& mailboxes = common_.swarm.mailboxes;
+  const std::uint64_t number = common_.hands.nextConsumer();
+  return box_.empty() ? Consumer{number, Pool::pulled, window, common_.swarm.applications.places}
+                      : Consumer{number, Pool::mailed, window, mailboxes.places, mailboxes.ownPlaces};
+}
+
 void StreamApplication::arm() {
-  const bool isThere = common_.healed || common_.swarm.applications.isThere(common_.simulation.now());
-  SteadyTime next = isThere ? std::min(turnsAt_, readsAt_) : readsAt_;
+  SteadyTime next = isThere() ? std::min(turnsAt_, readsAt_) : readsAt_;
   if (!tasks_.empty()) {
     next = std::min(next, tasks_.begin()->first);
   }
@@ -96,7 +108,7 @@ void StreamApplication::arm() {
 
 void StreamApplication::act() {
   const SteadyTime now = process_.clock().steadyNow();
-  const bool isThere = common_.healed || common_.swarm.applications.isThere(common_.simulation.now());
+  const bool isThere = this->isThere();
   if (connection_ && now >= readsAt_) {
     read();
   }
@@ -116,16 +128,20 @@ void StreamApplication::open() {
   serve::StreamWish wish;
   turnsAt_ = SteadyTime::max();
   if (!common_.healed) {
-    wish.types = anyOf(random, std::array{"*", "sim.pulled.*", "sim.pulled.a", "sim.pulled.b"});
+    wish.types = box_.empty() ? anyOf(random, std::array{"*", "sim.pulled.*", "sim.pulled.a", "sim.pulled.b"})
+                              : anyOf(random, std::array{"*", "*", "sim.s*"});
     wish.sessions = anyOf(random, std::array{"*", "*", "*", "s1*", ""});
     wish.window = anyOf<std::size_t>(random, std::array<std::size_t, 3>{1, 3, 64});
     turnsAt_ = now + milliseconds(drawBelow(random, static_cast<std::uint64_t>(applications.lifeMax.count())));
   }
   isAllowed_ = std::make_shared<bool>(true);
   wish.isStillAllowed = [isAllowed = isAllowed_] { return *isAllowed; };
-  consumer_ = {common_.hands.nextConsumer(), false, wish.window, applications.places};
+  if (!box_.empty()) {
+    wish.mailbox = Hub::uriOf(box_);
+  }
+  consumer_ = consumerOf(wish.window);
   connection_ = std::make_shared<Connection>(*this);
-  common_.attendance.opened(place_.process, consumer_.number, wish.types, now);
+  common_.attendance.opened(place_.process, consumer_.number, wish.types, now, box_);
   if (!streams_->open(std::move(wish), connection_, {})) {
     common_.ledger.violated("P12", place_.process + " opens no stream although few are open");
   }
@@ -181,6 +197,9 @@ void StreamApplication::sent(std::string_view lines) {
     const auto json = nlohmann::json::parse(line);
     Task task{json.at("receipt").get<std::string>(), readEvent(json.at("event"))};
     common_.hands.given(place_, process_.clock(), consumer_, task.frame);
+    if (!box_.empty()) {
+      common_.hub.gave(place_.process, box_, task.frame.id, task.receipt);
+    }
     unread_.push_back(std::move(task));
   }
   if (readsAt_ == SteadyTime::max()) {
@@ -228,14 +247,36 @@ void StreamApplication::settleDue() {
   if (settlements.empty()) {
     return;
   }
-  streams_->settle(std::move(settlements), [&hands = common_.hands, agent = place_.agent,
-                                            frames = std::move(frames)](const std::vector<bool>& settled) {
-    for (std::size_t index = 0; index < frames.size(); ++index) {
-      if (settled[index] && frames[index].second) {
-        hands.committed(agent, frames[index].first);
-      }
-    }
-  });
+  const std::vector<serve::Settlement> again = box_.empty() ? std::vector<serve::Settlement>{} : settlements;
+  streams_->settle(
+      std::move(settlements),
+      [&hands = common_.hands, agent = place_.agent, frames = std::move(frames)](const std::vector<bool>& settled) {
+        for (std::size_t index = 0; index < frames.size(); ++index) {
+          if (settled[index] && frames[index].second) {
+            hands.committed(agent, frames[index].first);
+          }
+        }
+      },
+      box_.empty() ? std::nullopt : std::optional(Hub::uriOf(box_)));
+  if (!again.empty() && !common_.healed && drawChance(process_.random(), 0.2)) {
+    settleWrongly(again);
+  }
+}
+
+void StreamApplication::settleWrongly(std::vector<serve::Settlement> settlements) {
+  common_.reach.saw(Situation::mailSettledTwice);
+  if (std::string receipt = common_.hub.foreignReceipt(place_.process, box_); !receipt.empty()) {
+    common_.reach.saw(Situation::mailOfOther);
+    settlements.push_back({std::move(receipt), HandlerResult::ack()});
+  }
+  streams_->settle(
+      std::move(settlements),
+      [&ledger = common_.ledger](const std::vector<bool>& settled) {
+        if (std::ranges::find(settled, true) != settled.end()) {
+          ledger.violated("P5", "the agent of a mailbox settles a frame twice, or that of another mailbox");
+        }
+      },
+      Hub::uriOf(box_));
 }
 
 std::optional<HandlerResult> StreamApplication::resultOf(const Task& task) {

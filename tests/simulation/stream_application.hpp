@@ -17,7 +17,8 @@
 
 namespace ackbox::serve {
 class FrameStreams;
-}
+struct Settlement;
+}  // namespace ackbox::serve
 
 namespace ackbox::simulation {
 
@@ -27,7 +28,8 @@ namespace ackbox::simulation {
 /// Lifetime: within that of its process; may end before its connection does.
 class StreamApplication {
 public:
-  StreamApplication(testing::SimulatedProcess& process, Common& common, Place place,
+  /// `box`: it is the agent of this mailbox; empty: an application of the process's agent.
+  StreamApplication(testing::SimulatedProcess& process, Common& common, const Place& place, std::string box,
                     std::shared_ptr<serve::FrameStreams> streams);
   ~StreamApplication();
   StreamApplication(const StreamApplication&) = delete;
@@ -40,6 +42,8 @@ private:
     InboundFrame frame;
   };
 
+  [[nodiscard]] bool isThere() const;
+  [[nodiscard]] Consumer consumerOf(std::size_t window);
   void act();
   void open();
   void end();
@@ -53,10 +57,15 @@ private:
   [[nodiscard]] std::optional<HandlerResult> resultOf(const Task& task);
   /// Settles tasks that are no longer in its hands.
   void settleLate(std::vector<Task> tasks);
+  /// Settles once more what it has settled, and what another mailbox was given.
+  void settleWrongly(std::vector<serve::Settlement> settlements);
   void arm();
 
   testing::SimulatedProcess& process_;
   Common& common_;
+  // Empty: see the constructor.
+  const std::string box_;
+  // With the agent that takes the frames.
   const Place place_;
   const std::shared_ptr<serve::FrameStreams> streams_;
   const std::unique_ptr<Alarm> alarm_;

@@ -186,6 +186,21 @@ Applications drawApplications(Random& random, std::uint32_t agents) {
   return applications;
 }
 
+Mailboxes drawMailboxes(Random& random) {
+  Mailboxes mailboxes;
+  mailboxes.takers = drawChance(random, 0.25) ? static_cast<std::uint32_t>(1 + drawBelow(random, 3)) : 0;
+  mailboxes.framesMax = drawOf<std::uint64_t>(random, std::array<std::uint64_t, 3>{10'000, 10'000, 5});
+  mailboxes.places = drawOf(random, std::array{1U, 3U, 1'024U});
+  mailboxes.ownPlaces = drawOf(random, std::array{0U, 4U});
+  mailboxes.asleepFrom = milliseconds(drawBelow(random, 5'000));
+  mailboxes.asleepUntil = milliseconds(10'000 + drawBelow(random, 25'000));
+  mailboxes.window = drawOf(random, std::array{1U, 4U, 64U});
+  mailboxes.lineLifeMax = drawOf(random, std::array{milliseconds(100), milliseconds(2'000), milliseconds(60'000)});
+  mailboxes.unseenMax = drawOf(random, std::array{milliseconds(1), milliseconds(3'000)});
+  mailboxes.reportLost = drawFault(random, 0.3);
+  return mailboxes;
+}
+
 std::string Swarm::describe() const {
   std::ostringstream text;
   text << agents << " agents, " << sessions << " sessions" << (shared ? ", a shared file" : "")
@@ -221,6 +236,14 @@ std::string Swarm::describe() const {
          << applications.silent << ", release " << applications.released << ", retry " << applications.retried
          << ", reject " << applications.rejected << ", unread " << applications.unread << ", refuse "
          << applications.refused;
+  }
+  if (mailboxes.takers > 0) {
+    text << "; mailboxes of " << mailboxes.takers << " takers and a fetcher, for " << mailboxes.framesMax
+         << " frames each, " << mailboxes.places << " places and " << mailboxes.ownPlaces
+         << " of each stream, asleep from " << std::chrono::duration<double>(mailboxes.asleepFrom).count() << " to "
+         << std::chrono::duration<double>(mailboxes.asleepUntil).count() << " s, lines stay "
+         << mailboxes.lineLifeMax.count() << " ms, unseen for " << mailboxes.unseenMax.count() << " ms, reports lost "
+         << mailboxes.reportLost;
   }
   return text.str();
 }

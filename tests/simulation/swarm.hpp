@@ -85,6 +85,26 @@ struct Applications {
   [[nodiscard]] bool isThere(std::chrono::nanoseconds now) const { return now < awayFrom || now >= awayUntil; }
 };
 
+/// The mailboxes that the first agent keeps.
+struct Mailboxes {
+  /// The agents that take their frames from streams, beside one that fetches them. 0: there are no mailboxes.
+  std::uint32_t takers = 0;
+  /// The frames that may wait in one mailbox; those of all that are worked on at once, and more for each stream.
+  std::uint64_t framesMax = 0;
+  std::uint32_t places = 1;
+  std::uint32_t ownPlaces = 0;
+  /// In true time: every second agent is away between the two instants.
+  std::chrono::nanoseconds asleepFrom{0};
+  std::chrono::nanoseconds asleepUntil{0};
+  /// The window of the fetcher.
+  std::uint32_t window = 64;
+  /// How long the fetcher's stream lasts, and how long each of its ends does not see that it is lost.
+  std::chrono::milliseconds lineLifeMax{0};
+  std::chrono::milliseconds unseenMax{0};
+  /// For each request of the fetcher, and each answer to it: it is lost.
+  double reportLost = 0;
+};
+
 /// The parameters of one seed's world: each run draws which faults occur and how strong they are, because a world with
 /// every fault at once hides failures that only a few faults together cause.
 struct Swarm {
@@ -114,6 +134,7 @@ struct Swarm {
   Wishes wishes;
   Handling handling;
   Applications applications;
+  Mailboxes mailboxes;
   /// The options of the outboxes.
   OutboxOptions outbox;
   RateLimit rateLimit;
@@ -129,6 +150,8 @@ struct Swarm {
 [[nodiscard]] Swarm drawSwarm(Random& random, bool accidents);
 /// For a world of `agents` agents. Drawn from a separate generator, so that worlds without applications do not change.
 [[nodiscard]] Applications drawApplications(Random& random, std::uint32_t agents);
+/// The same for mailboxes.
+[[nodiscard]] Mailboxes drawMailboxes(Random& random);
 
 /// Uniform in [0, 1).
 [[nodiscard]] double drawUnit(Random& random);

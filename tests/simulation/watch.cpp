@@ -42,6 +42,7 @@ public:
       watch_.answered(lane, ids, report);
       for (std::size_t index = 0; index < report.results.size() && index < ids.size(); ++index) {
         watch_.answeredOne(ids[index], report.results[index]);
+        watch_.hub_.answered(peer, ids[index], sentAt, report.results[index]);
         watch_.attendance_.answered(place_.process, peer, ids[index], types[index], sentAt, report.results[index]);
       }
       told(std::move(report));

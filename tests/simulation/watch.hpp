@@ -12,6 +12,7 @@
 #include "ackbox/sender.hpp"
 #include "ackbox/testing/simulation.hpp"
 #include "simulation/attendance.hpp"
+#include "simulation/hub.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/reach.hpp"
 
@@ -24,11 +25,12 @@ struct Place;
 class Watch {
 public:
   /// `steadyCalendars`: no calendar of this world steps back, so sending a message before its time is a fault.
-  Watch(Ledger& ledger, Reach& reach, Attendance& attendance, const testing::Simulation& simulation,
+  Watch(Ledger& ledger, Reach& reach, Attendance& attendance, Hub& hub, const testing::Simulation& simulation,
         bool steadyCalendars)
       : ledger_(ledger),
         reach_(reach),
         attendance_(attendance),
+        hub_(hub),
         simulation_(simulation),
         steadyCalendars_(steadyCalendars) {}
 
@@ -62,6 +64,7 @@ private:
   Ledger& ledger_;
   Reach& reach_;
   Attendance& attendance_;
+  Hub& hub_;
   const testing::Simulation& simulation_;
   const bool steadyCalendars_;
   /// Which process has a request with frames of this lane under way.

@@ -46,9 +46,11 @@ constexpr std::uint64_t kStepsMax = 20'000'000;
 Swarm drawWorld(Random& random, const WorldOptions& options) {
   constexpr std::uint64_t kOtherSeed = 0xA5A5'5A5A'C3C3'3C3CU;
   constexpr std::uint64_t kThirdSeed = 0x3C3C'C3C3'5A5A'A5A7U;
+  constexpr std::uint64_t kFourthSeed = 0x5A5A'3C3C'A5A5'C3C1U;
   Swarm swarm = drawSwarm(random, options.accidents);
   if (!options.accidents && !options.canary) {
     swarm.applications = drawApplications(*seededRandom(options.seed ^ kOtherSeed), swarm.agents);
+    swarm.mailboxes = drawMailboxes(*seededRandom(options.seed ^ kFourthSeed));
   }
   swarm.publishes = !options.accidents && !options.canary && drawChance(*seededRandom(options.seed ^ kThirdSeed), 0.6);
   return swarm;
@@ -64,9 +66,10 @@ public:
         hands_(ledger_, reach_, swarm_.handling.thinkTimeout),
         attendance_(ledger_, reach_, simulation_),
         publications_(ledger_, reach_, options.seed),
-        watch_(ledger_, reach_, attendance_, simulation_, swarm_.clockFaults.count() == 0),
-        common_{swarm_, ledger_, simulation_, watch_, reach_, hands_, attendance_,   publications_,
-                {},     {},      {},          {},     0,      false,  options.canary},
+        hub_(swarm_, ledger_, reach_, simulation_),
+        watch_(ledger_, reach_, attendance_, hub_, simulation_, swarm_.clockFaults.count() == 0),
+        common_{swarm_, ledger_, simulation_, watch_, reach_, hands_, attendance_, publications_,
+                hub_,   {},      {},          {},     {},     0,      false,       options.canary},
         operators_(common_) {
     for (std::uint32_t index = 0; index < swarm_.agents; ++index) {
       common_.names.push_back("agent" + std::to_string(index));
@@ -78,6 +81,7 @@ public:
     if (swarm_.shared) {
       addProcess("second", common_.names.front(), Agent::Role::second);
     }
+    addMailboxes();
   }
 
   WorldReport run() {
@@ -102,6 +106,19 @@ public:
   }
 
 private:
+  // The agent that fetches is an agent as the others.
+  void addMailboxes() {
+    addressees_ = common_.names;
+    for (const std::string& box : hub_.boxes()) {
+      attendance_.keeps(common_.names.front(), box);
+      addressees_.push_back(box);
+    }
+    if (!hub_.fetcher().empty()) {
+      common_.names.push_back(hub_.fetcher());
+      addProcess(hub_.fetcher(), hub_.fetcher(), Agent::Role::fetches);
+    }
+  }
+
   void addProcess(const std::string& process, const std::string& agent, Agent::Role role) {
     processes_.push_back(process);
     processesOf_[agent].push_back(process);
@@ -231,7 +248,7 @@ private:
 
   void sayNew(const std::string& process) {
     Random& random = simulation_.random();
-    const std::string to = anyOf(common_.names);
+    const std::string to = anyOf(addressees_);
     const std::uint64_t session = drawBelow(random, swarm_.sessions);
     sayNew(process, to, drawChance(random, swarm_.wishes.unordered) ? "" : "s" + std::to_string(session));
   }
@@ -428,9 +445,11 @@ private:
     switch (drawBelow(simulation_.random(), 4)) {
       case 0:
         clock.step(24h);
+        aheadBy_[name] += 24h;
         break;
       case 1:
         clock.step(-24h);
+        aheadBy_[name] -= 24h;
         break;
       case 2:
         clock.setRate(drawChance(simulation_.random(), 0.5) ? 0 : 0.5);
@@ -485,7 +504,13 @@ private:
       }
     }
     for (const std::string& name : processes_) {
-      simulation_.process(name).clock().setRate(1);
+      testing::VirtualClock& clock = simulation_.process(name).clock();
+      clock.setRate(1);
+      // No event tells of what a mailbox's agent has done: its sender asks at an instant of its calendar.
+      if (const auto ahead = aheadBy_.find(name);
+          !hub_.boxes().empty() && ahead != aheadBy_.end() && ahead->second < 0s) {
+        clock.step(std::chrono::duration_cast<std::chrono::milliseconds>(-ahead->second));
+      }
     }
     sayLast();
   }
@@ -590,13 +615,18 @@ private:
   Hands hands_;
   Attendance attendance_;
   Publications publications_;
+  Hub hub_;
   Watch watch_;
   Common common_;
   Operators operators_;
   Readers readers_{common_, files_};
   std::vector<std::string> processes_;
+  // To whom messages are said: agents, and those that have a mailbox.
+  std::vector<std::string> addressees_;
   std::map<std::string, Agent*> agents_;
   std::map<std::string, std::vector<std::string>> processesOf_;
+  // By how much each process's calendar was set forward.
+  std::map<std::string, nanoseconds> aheadBy_;
   // When each agent's file was copied, if there is a copy.
   std::map<std::string, nanoseconds> copiedAt_;
   struct Lane {
