@@ -186,9 +186,11 @@ void Agent::failed(const FailedEvent& event) {
   const Entry entry = known == nullptr ? Entry{} : *known;
   const std::uint32_t refusals = entry.refusals + common_.watch.refusedForItself(event.messageId);
   const bool spent = entry.deferred || refusals > common_.swarm.outbox.retry.maxRetries;
-  const bool fair = (event.reason == "rejected" && entry.rejected) || (event.reason == "retry-budget" && spent) ||
-                    (event.reason == "expired" && entry.expiresAt) || event.reason == "peer-killer" ||
-                    (event.reason == "by-hand" && entry.markedFailed) ||
+  // The agent of a mailbox refuses what has expired, and its hub passes the refusal on.
+  const bool isLate = common_.hub.keeps(event.peer) && entry.expiresAt && event.error.starts_with("expired");
+  const bool fair = (event.reason == "rejected" && (entry.rejected || isLate)) ||
+                    (event.reason == "retry-budget" && spent) || (event.reason == "expired" && entry.expiresAt) ||
+                    event.reason == "peer-killer" || (event.reason == "by-hand" && entry.markedFailed) ||
                     (event.reason == "given-up" && entry.givenUp) ||
                     (event.reason == "discarded-by-policy" && entry.discarded);
   if (!fair) {

@@ -188,7 +188,7 @@ Applications drawApplications(Random& random, std::uint32_t agents) {
 
 Mailboxes drawMailboxes(Random& random) {
   Mailboxes mailboxes;
-  mailboxes.takers = drawChance(random, 0.25) ? static_cast<std::uint32_t>(1 + drawBelow(random, 3)) : 0;
+  mailboxes.takers = drawChance(random, 0.2) ? static_cast<std::uint32_t>(1 + drawBelow(random, 3)) : 0;
   mailboxes.framesMax = drawOf<std::uint64_t>(random, std::array<std::uint64_t, 3>{10'000, 10'000, 5});
   mailboxes.places = drawOf(random, std::array{1U, 3U, 1'024U});
   mailboxes.ownPlaces = drawOf(random, std::array{0U, 4U});

@@ -52,6 +52,10 @@ Swarm drawWorld(Random& random, const WorldOptions& options) {
     swarm.applications = drawApplications(*seededRandom(options.seed ^ kOtherSeed), swarm.agents);
     swarm.mailboxes = drawMailboxes(*seededRandom(options.seed ^ kFourthSeed));
   }
+  if (swarm.mailboxes.takers > 0) {
+    // Only by asking does a sender learn what the agent of a mailbox has done.
+    swarm.outbox.ackTimeout = std::min(swarm.outbox.ackTimeout, std::chrono::milliseconds(2'000));
+  }
   swarm.publishes = !options.accidents && !options.canary && drawChance(*seededRandom(options.seed ^ kThirdSeed), 0.6);
   return swarm;
 }
@@ -201,7 +205,7 @@ private:
       run(slice);
     }
     readers_.endAll();
-    while (said_ < options_.messages) {
+    while (said_ < messages()) {
       keepRunning();
       speak();
       run(slice);
@@ -220,6 +224,11 @@ private:
     }
   }
 
+  // Fewer where mailboxes make each of them last longer.
+  [[nodiscard]] std::uint64_t messages() const {
+    return hub_.boxes().empty() ? options_.messages : options_.messages / 2;
+  }
+
   // With a changing pace, seconds with many messages alternate with seconds of lone ones.
   [[nodiscard]] bool speaksAlone() const {
     const auto since = std::chrono::duration_cast<std::chrono::seconds>(simulation_.now()).count();
@@ -234,14 +243,14 @@ private:
     }
     repeat(process);
     const bool alone = speaksAlone();
-    if (said_ < options_.messages && drawChance(simulation_.random(), alone ? 0.5 : 0.2)) {
+    if (said_ < messages() && drawChance(simulation_.random(), alone ? 0.5 : 0.2)) {
       sayMany(process, alone ? 1 : 20);
     }
   }
 
   void sayMany(const std::string& process, std::uint64_t most) {
     const std::uint64_t burst = 1 + drawBelow(simulation_.random(), most);
-    for (std::uint64_t count = 0; count < burst && said_ < options_.messages; ++count) {
+    for (std::uint64_t count = 0; count < burst && said_ < messages(); ++count) {
       sayNew(process);
     }
   }
