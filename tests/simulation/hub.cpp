@@ -75,7 +75,8 @@ void Hub::reported(const std::string& receipt) {
   }
 }
 
-// The mailbox has no more frames than its senders have not seen end.
+// A sender may have less room than the mailbox, but has some. The mailbox has no more frames than its senders have not
+// seen end.
 void Hub::answered(const std::string& peer, const std::string& messageId, std::chrono::nanoseconds sentAt,
                    const FrameResult& result) {
   if (result.code != "limit-mailbox") {
@@ -93,7 +94,7 @@ void Hub::answered(const std::string& peer, const std::string& messageId, std::c
     return entry.to == peer && !isOver;
   };
   const auto most = static_cast<std::uint64_t>(std::ranges::count_if(ledger_.entries, mayWait));
-  if (!keeps(peer) || most <= swarm_.mailboxes.framesMax) {
+  if (!keeps(peer) || most <= 1) {
     ledger_.violated("P12", messageId + " is put off for a full mailbox, and " + peer + " can have " +
                                 std::to_string(most) + " of " + std::to_string(swarm_.mailboxes.framesMax) +
                                 " frames in it");

@@ -53,7 +53,7 @@ Swarm drawWorld(Random& random, const WorldOptions& options) {
     swarm.mailboxes = drawMailboxes(*seededRandom(options.seed ^ kFourthSeed));
   }
   if (swarm.mailboxes.takers > 0) {
-    // Only by asking does a sender learn what the agent of a mailbox has done.
+    // Where no event tells of it, a sender learns by asking what the agent of a mailbox has done.
     swarm.outbox.ackTimeout = std::min(swarm.outbox.ackTimeout, std::chrono::milliseconds(2'000));
   }
   swarm.publishes = !options.accidents && !options.canary && drawChance(*seededRandom(options.seed ^ kThirdSeed), 0.6);
@@ -515,7 +515,7 @@ private:
     for (const std::string& name : processes_) {
       testing::VirtualClock& clock = simulation_.process(name).clock();
       clock.setRate(1);
-      // No event tells of what a mailbox's agent has done: its sender asks at an instant of its calendar.
+      // Where no event tells what a mailbox's agent has done, its sender asks at an instant of its calendar.
       if (const auto ahead = aheadBy_.find(name);
           !hub_.boxes().empty() && ahead != aheadBy_.end() && ahead->second < 0s) {
         clock.step(std::chrono::duration_cast<std::chrono::milliseconds>(-ahead->second));
