@@ -53,8 +53,12 @@ class Stage {
 public:
   explicit Stage(json inbox = {}, std::chrono::milliseconds ackTimeout = 50ms, const Settings& more = {})
       : serve_(settingsOf(std::move(inbox), more)) {
+    sender_.emplace(openSender("alice", ackTimeout));
+  }
+
+  OutboxManager openSender(const std::string& name, std::chrono::milliseconds ackTimeout = 50ms) {
     OutboxOptions options;
-    options.agent = "urn:agent:alice";
+    options.agent = "urn:agent:" + name;
     options.ackTimeout = ackTimeout;
     options.ackedRetention = 1h;
     options.peers.clear();
@@ -64,9 +68,10 @@ public:
       peer.url = serve_.server().inboxUrl();
       peer.agent = agent;
     }
-    sender_.emplace(OutboxManager::open(dir_.file("sender.db"), std::move(options)));
-    sender_->setSender(std::make_shared<HttpSender>());
-    sender_->start();
+    OutboxManager sender = OutboxManager::open(dir_.file(name + ".db"), std::move(options));
+    sender.setSender(std::make_shared<HttpSender>());
+    sender.start();
+    return sender;
   }
 
   std::string send(const std::string& peer, const std::string& data, const std::string& session = "s") {
@@ -248,6 +253,23 @@ TEST_CASE("P12: a full mailbox puts off what it is sent, uncharged, until its ag
   }
   CHECK(stage.inbox("?mailbox=" + kCarol).size() == 2);
   CHECK(stage.sender().explain(ids[2])->message.retryCount == 0);
+}
+
+TEST_CASE("P12: a sender that fills its share of a mailbox leaves room for another") {
+  Stage stage({{"mailbox_frames_max", 8}});
+  for (std::size_t count = 1; count <= 4; ++count) {
+    stage.send("carol", "1", std::to_string(count));
+    stage.inboxOnce([&](const json& all) { return all.size() == count; });
+  }
+  const std::string last = stage.send("carol", "1", "5");
+  const auto isPutOff = [&] {
+    return stage.sender().explain(last)->sentence.find("limit-mailbox") != std::string::npos;
+  };
+  const json judged = stage.inboxOnce([&](const json& all) { return all.size() == 5 || isPutOff(); });
+  REQUIRE(judged.size() == 4);
+  OutboxManager other = stage.openSender("bob");
+  other.enqueue({.peer = "carol", .session = "1", .type = "t", .data = "1"});
+  stage.inboxOnce([](const json& all) { return all.size() == 5; });
 }
 
 TEST_CASE("P3: a frame that its agent refuses is a dead letter at its sender, and its session goes on") {
