@@ -130,11 +130,11 @@ void MailboxStream::onBytes(const error_code& error, std::size_t size) {
          .what = authority_ + (problem.empty() ? ": the connection was lost: " + error.message() : ": " + problem)});
     return;
   }
-  parse();
   // Each byte keeps a stream alive, but no answer that is not complete.
-  if (isOpen_ && !isEnded_) {
+  if (isOpen_) {
     watch();
   }
+  parse();
 }
 
 void MailboxStream::parse() {
@@ -173,6 +173,9 @@ void MailboxStream::onHead() {
     return;
   }
   isOpen_ = parser_->status() == kStreamStatus;
+  if (isOpen_) {
+    watch();
+  }
   // The callbacks may cancel.
   if (const std::shared_ptr<const Events> events = events_; isOpen_ && events) {
     events->onOpen();

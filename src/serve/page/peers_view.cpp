@@ -47,7 +47,7 @@ Html additionOf(const View& view) {
   }
   html.raw("<details class=\"script\"><summary>Add a peer</summary>\n<form class=\"edit\" data-put=\"peers/\">\n");
   html.raw("<div class=\"filters\">").add(textField("Name", "name", "", "such as bob"));
-  html.add(textField("Address", "url", "", "https://bob.example.com/inbox"));
+  html.add(textField("Address", "url", "", "https://carol.example.com/inbox"));
   html.add(textField("Agent", "agent", "", "such as urn:agent:bob"));
   html.raw("<label>Profile <select name=\"profile\">").add(option("", "ackbox", ""));
   return html.add(option("webhook", "webhook", ""))
