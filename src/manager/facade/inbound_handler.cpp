@@ -181,8 +181,8 @@ private:
         [this](const InboundFrame& frame, std::string_view why) { manager::reportLeftOut(core_->log(), frame, why); },
         [this](const InboundFrame& frame) { manager::reportCannotDefer(core_->log(), frame); },
         [this] { core_->storeAnswered(); },
-        [this](const std::string& agent, const std::string& sender) {
-          return runner_ ? runner_->mailboxFill(agent, sender) : reception::MailboxFill();
+        [this](const std::string& agent, const std::string& source) {
+          return runner_ ? runner_->mailboxFill(agent, source) : reception::MailboxFill();
         }};
   }
 
