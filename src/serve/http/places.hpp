@@ -21,12 +21,12 @@ struct Places {
     return std::max<std::size_t>(connections - connections / 4, 1);
   }
   /// Takes `streams` of `connections` for streams of frames, or 1/2 if that is 0, and at most `frameStreamsMost`; of
-  /// the rest 1/2, 1/32 and 1/8. Leaves a third of the rest, and at least one of 32 connections or more.
+  /// the rest 1/2, 1/32 and 1/4. Leaves a fifth of the rest, and at least one of 32 connections or more.
   [[nodiscard]] static constexpr Places of(std::size_t connections, std::size_t streams = 0) {
     const std::size_t frames = std::min(streams > 0 ? streams : connections / 2, frameStreamsMost(connections));
     const std::size_t rest = connections - std::min(frames, connections);
     const auto part = [rest](std::size_t divisor) { return std::max<std::size_t>(rest / divisor, 1); };
-    return {part(2), std::max<std::size_t>(frames, 1), part(32), part(8)};
+    return {part(2), std::max<std::size_t>(frames, 1), part(32), part(4)};
   }
 };
 

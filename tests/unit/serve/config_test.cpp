@@ -505,7 +505,7 @@ TEST_CASE("A default daemon has places for 1,000 mailboxes and leaves half of it
   const Places places = Places::of(read("{}").api.connectionsMax);
   CHECK(places.frameStreams == 1'024);
   CHECK(places.waits == 512);
-  CHECK(places.work == 128);
+  CHECK(places.work == 256);
   CHECK(places.eventStreams == 32);
   // However few connections are configured, some are for requests that end at once.
   for (std::size_t connections = 32; connections < 5'000; ++connections) {
