@@ -286,12 +286,13 @@ TEST_CASE("hostile: 10,000 streams of events, with a token: half of 32 are open,
   }
 }
 
-TEST_CASE("hostile: 10,000 streams of frames, with a token: half of 256 are open, 503 beyond, and others are served") {
+TEST_CASE(
+    "hostile: 10,000 streams of frames, with a token: half of 1,024 are open, 503 beyond, and others are served") {
   Crowd crowd;
   Daemon daemon;
   StreamReader open(daemon.port(), "/v1/inbox/stream", kReceiver);
   CHECK(open.status() == 200);
-  checkBounded(crowd, daemon, "/v1/inbox/stream", kReceiver, 127);
+  checkBounded(crowd, daemon, "/v1/inbox/stream", kReceiver, 511);
   // Of streams that have nothing, the oldest gets it.
   daemon.receive("frame");
   CHECK(json::parse(open.line()).at("event").at("id") == "frame");
