@@ -162,7 +162,7 @@ struct InboundIdentity {
   /// As it is kept, see `KeptSession`.
   std::string_view session;
   std::uint64_t epoch = 0;
-  /// It was fetched from a mailbox, whose hub judged its epoch when it took the frame. An older epoch than that of
+  /// It was fetched from a mailbox. The hub compared its epoch when it took the frame. An older epoch than that of
   /// another session proves nothing here: frames that were sent later may come first. A session's own frames come in
   /// order.
   bool isFetched = false;

@@ -22,7 +22,7 @@ struct BulkChange {
   std::uint64_t id = 0;
   /// The operation, such as `dead-letters:retry`.
   std::string what = {};
-  /// The name of who requested it.
+  /// The name of the caller that requested it.
   std::string caller = {};
   State state = State::running;
   /// Set when the change is done.
