@@ -33,23 +33,35 @@ void addNotes(std::vector<Symptom>& symptoms, const std::vector<FileNote>& notes
   }
 }
 
+/// What to do about a peer in this state, up to the command that asks it again; empty if nothing is to be done.
+std::string_view adviceOn(PeerState state) {
+  switch (state) {
+    case PeerState::down:
+      return "its messages wait, and are charged nothing: look at its address, its process and the network; it is "
+             "asked again by itself, and at once by ";
+    case PeerState::held:
+      return "it refuses this agent as a whole, and its messages wait: correct the cause; it is asked again by itself, "
+             "and at once by ";
+    case PeerState::disabled:
+      return "it is not asked again by itself: correct the cause, then ";
+    case PeerState::up:
+    case PeerState::paused:
+      break;
+  }
+  return {};
+}
+
 void addPeers(std::vector<Symptom>& symptoms, const std::vector<PeerStatus>& peers, const std::string& file) {
   bool isAny = false;
   for (const PeerStatus& peer : peers) {
-    if (peer.state == PeerState::down) {
+    const std::string_view advice = adviceOn(peer.state);
+    if (!advice.empty()) {
       isAny = true;
       const std::string since = peer.since == WallTime{} ? std::string() : " since " + instantText(peer.since);
-      symptoms.push_back(
-          {"peers", Weight::warning,
-           peer.name + " is down" + since + (peer.lastError.empty() ? std::string() : ": " + peer.lastError),
-           "its messages wait, and are charged nothing: look at its address, its process and the network"});
-    }
-    if (peer.state == PeerState::held || peer.state == PeerState::disabled) {
-      isAny = true;
       symptoms.push_back({"peers", Weight::warning,
-                          peer.name + " is " + std::string(toString(peer.state)) +
+                          peer.name + " is " + std::string(toString(peer.state)) + since +
                               (peer.lastError.empty() ? std::string() : ": " + peer.lastError),
-                          "it waits for a person: end the cause, then ackbox resume " + file + " " + peer.name});
+                          std::string(advice) + "ackbox resume " + file + " " + peer.name});
     }
   }
   if (!isAny) {

@@ -125,7 +125,7 @@ check(!(await page.textContent('main')).includes('carol'), 'a peer is removed');
 await page.goto(`${url}messages/attack-1`);
 check((await page.textContent('h1')) === 'attack-1', 'the view of a message has its id');
 check((await page.textContent('.title .badge')) === 'failed', 'and its state');
-check((await page.textContent('.chain')).includes('dead letter'), 'and why it stands there');
+check((await page.textContent('.lead')).includes('rejected-request'), 'and why it stands there');
 check((await page.locator('.facts dd time').first().getAttribute('title')).endsWith(' UTC'), 'and instants in full');
 check((await page.locator('table:has-text("Attempts") tbody tr').count()) === 1, 'and its attempts');
 await page.click('summary:has-text("Payload")');

@@ -1,10 +1,12 @@
 #include "serve/page/health_sentence.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <optional>
-#include <utility>
+#include <functional>
+#include <set>
 
+#include "base/hex.hpp"
 #include "records/peer.hpp"
 #include "records/text.hpp"
 #include "records/unattended.hpp"
@@ -17,6 +19,8 @@ namespace {
 // A longer wait is suspicious even if no peer is known to be down.
 constexpr std::chrono::minutes kLongWait{15};
 constexpr std::size_t kCauseBytes = 120;
+// The rest is counted.
+constexpr std::size_t kPeersNamed = 5;
 
 std::string counted(std::uint64_t count, std::string_view noun) {
   return grouped(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
@@ -25,10 +29,6 @@ std::string counted(std::uint64_t count, std::string_view noun) {
 /// ` for 2 d`; empty if the file has no such instant.
 std::string duration(WallTime since, WallTime now) {
   return since == WallTime{} || since >= now ? std::string() : " for " + records::durationText(now - since);
-}
-
-std::string deadText(std::uint64_t failed) {
-  return failed == 0 ? "." : "; there are " + counted(failed, "dead letter") + ".";
 }
 
 std::string waitText(std::uint64_t pending, std::string_view cause) {
@@ -46,51 +46,98 @@ bool isAway(const records::PeerFigures& peer) {
   return state == PeerState::down || state == PeerState::held || state == PeerState::disabled;
 }
 
-HealthSentence sentenceOfAway(const std::vector<const records::PeerFigures*>& away, std::size_t peers,
-                              std::uint64_t failed, WallTime now) {
-  std::uint64_t waiting = 0;
-  for (const records::PeerFigures* peer : away) {
-    waiting += peer->figures.pending;
+void addAway(std::vector<HealthSentence>& found, const std::vector<records::PeerFigures>& peers, WallTime now) {
+  std::vector<const records::PeerFigures*> away;
+  for (const records::PeerFigures& peer : peers) {
+    if (isAway(peer)) {
+      away.push_back(&peer);
+    }
   }
-  const records::PeerFigures& first = *away.front();
-  const std::string text = away.size() == 1
-                               ? "Peer " + first.figures.peer + " has been " +
-                                     std::string(toString(first.circuit.state)) + duration(first.circuit.since, now) +
-                                     causeOf(first.circuit) + ", and " + waitText(waiting, "it")
-                               : grouped(away.size()) + " of " + counted(peers, "peer") + " take no messages, and " +
-                                     waitText(waiting, "them");
-  return {waiting == 0 && failed == 0 ? "warning" : "problem", text + deadText(failed), "peers"};
+  std::ranges::stable_sort(away, std::greater(), [](const auto* peer) { return peer->figures.pending; });
+  std::uint64_t waiting = 0;
+  for (std::size_t at = 0; at < away.size(); ++at) {
+    const records::PeerFigures& peer = *away[at];
+    if (at >= kPeersNamed) {
+      waiting += peer.figures.pending;
+      continue;
+    }
+    found.push_back({peer.figures.pending == 0 ? "warning" : "problem",
+                     "Peer " + peer.figures.peer + " has been " + std::string(toString(peer.circuit.state)) +
+                         duration(peer.circuit.since, now) + causeOf(peer.circuit) + ", and " +
+                         waitText(peer.figures.pending, "it") + ".",
+                     "peers/" + percentEncoded(peer.figures.peer)});
+  }
+  if (away.size() > kPeersNamed) {
+    const std::uint64_t more = away.size() - kPeersNamed;
+    found.push_back({waiting == 0 ? "warning" : "problem",
+                     grouped(more) + (more == 1 ? " more peer takes" : " more peers take") + " no messages, and " +
+                         waitText(waiting, more == 1 ? "it" : "them") + ".",
+                     "peers"});
+  }
 }
 
-HealthSentence sentenceOfBlocked(BoundedCount blocked, std::uint64_t failed) {
+HealthSentence sentenceOfBlocked(BoundedCount blocked) {
   return {"problem",
           (blocked.isCut ? "At least " : "") + counted(blocked.count, "session") +
-              (blocked.count == 1 ? " is" : " are") + " stopped by a dead letter" + deadText(failed),
+              (blocked.count == 1 ? " is" : " are") + " stopped by a dead letter.",
           "sessions"};
 }
 
-/// The sentence about frames and peers without an application; nothing if all have one.
-std::optional<HealthSentence> sentenceOfUnattended(const std::vector<records::PeerFigures>& peers,
-                                                   const Reception& reception, WallTime now) {
+/// A sentence for each type whose frames fail.
+void addFailing(std::vector<HealthSentence>& found, const std::vector<InboxInfo>& failing) {
+  std::set<std::string_view> types;
+  for (const InboxInfo& frame : failing) {
+    if (!types.insert(frame.type).second) {
+      continue;
+    }
+    const std::string cause =
+        frame.lastError.empty() ? std::string() : ": " + records::shortened(frame.lastError, kCauseBytes);
+    found.push_back({"warning",
+                     "A received frame of type " + frame.type + " has failed " + counted(frame.retryCount, "time") +
+                         " and is tried again" + cause + (cause.ends_with('.') ? "" : "."),
+                     "inbox?state=backoff"});
+  }
+}
+
+/// Frames and peers without an application, and applications that settle nothing.
+void addUnattended(std::vector<HealthSentence>& found, const std::vector<records::PeerFigures>& peers,
+                   const Reception& reception, WallTime now) {
   if (reception.unattended.frames != 0) {
-    return HealthSentence{"warning", upperFirst(records::unattendedText(reception.unattended, now)) + ".", "inbox"};
+    found.push_back(
+        {"warning", upperFirst(records::unattendedText(reception.unattended, now)) + ".", "inbox?state=unattended"});
   }
   for (const records::PeerFigures& peer : peers) {
     if (peer.figures.unattendedSince) {
-      return HealthSentence{"warning", upperFirst(records::unattendedText(peer.figures, now)) + ".",
-                            "messages?state=sent"};
+      found.push_back({"warning", upperFirst(records::unattendedText(peer.figures, now)) + ".",
+                       "messages?state=sent&peer=" + percentEncoded(peer.figures.peer)});
     }
   }
-  if (!reception.unwantedTypes.empty()) {
-    return HealthSentence{"warning",
-                          "Frames of type " + reception.unwantedTypes.front() +
-                              " wait for a stream for their type and session to be opened.",
-                          "inbox"};
+  for (const std::string& types : reception.unwantedTypes) {
+    found.push_back({"warning",
+                     "Frames of type " + types + " wait for a stream for their type and session to be opened.",
+                     "inbox"});
   }
-  if (!reception.silent.empty()) {
-    return HealthSentence{"warning", upperFirst(records::silentText(reception.silent.front(), now)) + ".", "inbox"};
+  for (const SilentConsumer& silent : reception.silent) {
+    found.push_back({"warning", upperFirst(records::silentText(silent, now)) + ".", "inbox?state=running"});
   }
-  return std::nullopt;
+}
+
+/// Peers that are paused by hand.
+void addPaused(std::vector<HealthSentence>& found, const std::vector<records::PeerFigures>& peers) {
+  std::size_t paused = 0;
+  std::uint64_t waiting = 0;
+  for (const records::PeerFigures& peer : peers) {
+    if (peer.circuit.state == PeerState::paused) {
+      ++paused;
+      waiting += peer.figures.pending;
+    }
+  }
+  if (paused != 0) {
+    found.push_back({"warning",
+                     counted(paused, "peer") + (paused == 1 ? " is" : " are") + " paused by hand, and " +
+                         waitText(waiting, paused == 1 ? "it" : "them") + ".",
+                     "peers"});
+  }
 }
 
 /// The sentence about frames that have an application.
@@ -119,48 +166,34 @@ HealthSentence sentenceOfMoving(const Stats& stats, const Reception& reception) 
 
 }  // namespace
 
-HealthSentence healthOf(const Stats& stats, const std::vector<records::PeerFigures>& peers,
-                        BoundedCount blockedSessions, const Reception& reception, WallTime now) {
-  std::vector<const records::PeerFigures*> away;
-  std::size_t paused = 0;
-  std::uint64_t waiting = 0;
-  for (const records::PeerFigures& peer : peers) {
-    if (isAway(peer)) {
-      away.push_back(&peer);
-    }
-    if (peer.circuit.state == PeerState::paused) {
-      ++paused;
-      waiting += peer.figures.pending;
-    }
-  }
-  if (!away.empty()) {
-    return sentenceOfAway(away, peers.size(), stats.failed, now);
-  }
+std::vector<HealthSentence> healthOf(const Stats& stats, const std::vector<records::PeerFigures>& peers,
+                                     BoundedCount blockedSessions, const Reception& reception, WallTime now) {
+  std::vector<HealthSentence> found;
+  addAway(found, peers, now);
   if (blockedSessions.count != 0) {
-    return sentenceOfBlocked(blockedSessions, stats.failed);
+    found.push_back(sentenceOfBlocked(blockedSessions));
   }
-  if (std::optional<HealthSentence> sentence = sentenceOfUnattended(peers, reception, now)) {
-    return *std::move(sentence);
-  }
+  addFailing(found, reception.failing);
+  addUnattended(found, peers, reception, now);
   if (stats.failed != 0) {
-    return {"warning",
-            counted(stats.failed, "dead letter") + (stats.failed == 1 ? " waits" : " wait") +
-                " for a decision: retry or discard.",
-            "dead-letters"};
+    found.push_back({"warning",
+                     counted(stats.failed, "dead letter") + (stats.failed == 1 ? " waits" : " wait") +
+                         " for a decision: retry or discard.",
+                     "dead-letters"});
   }
-  if (paused != 0) {
-    return {"warning",
-            counted(paused, "peer") + (paused == 1 ? " is" : " are") + " paused by hand, and " +
-                waitText(waiting, paused == 1 ? "it" : "them") + ".",
-            "peers"};
+  addPaused(found, peers);
+  if (found.empty() && stats.oldestPendingAge && *stats.oldestPendingAge > kLongWait) {
+    found.push_back({"warning",
+                     "The oldest of " + counted(stats.pending + stats.sending + stats.sent, "message") +
+                         " has waited for " + records::durationText(*stats.oldestPendingAge) +
+                         ", and every peer is up.",
+                     "messages?state=pending"});
   }
-  if (stats.oldestPendingAge && *stats.oldestPendingAge > kLongWait) {
-    return {"warning",
-            "The oldest of " + counted(stats.pending + stats.sending + stats.sent, "message") + " has waited for " +
-                records::durationText(*stats.oldestPendingAge) + ", and every peer is up.",
-            "messages?state=pending"};
+  if (found.empty()) {
+    found.push_back(sentenceOfMoving(stats, reception));
   }
-  return sentenceOfMoving(stats, reception);
+  std::ranges::stable_sort(found, {}, [](const HealthSentence& one) { return one.level != "problem"; });
+  return found;
 }
 
 }  // namespace ackbox::serve::page

@@ -12,13 +12,13 @@
 
 namespace ackbox::serve::page {
 
-/// The state of an outbox, in one sentence.
+/// One problem of an outbox, or its state if it has none, in a sentence.
 struct HealthSentence {
   /// `ok`, `warning` or `problem`: selects the colour.
   std::string_view level = "ok";
   std::string text = {};
-  /// The view with details; empty if there is no such view.
-  std::string_view view = {};
+  /// The address of the view with details; empty if there is no such view.
+  std::string view = {};
 };
 
 /// A count that stops where counting further would take long.
@@ -36,11 +36,16 @@ struct Reception {
   std::vector<std::string> unwantedTypes = {};
   /// Frames that applications have in hand.
   std::uint64_t inHand = 0;
+  /// The oldest frames whose last run failed, and which run again later.
+  std::vector<InboxInfo> failing = {};
 };
 
-/// Reports the most important problem first: messages for a peer that takes none, then blocked sessions, frames without
-/// an application, here and at peers, applications that settle nothing, dead letters, manual holds, and long waits.
-[[nodiscard]] HealthSentence healthOf(const Stats& stats, const std::vector<records::PeerFigures>& peers,
-                                      BoundedCount blockedSessions, const Reception& reception, WallTime now);
+/// A sentence for each problem, the most important first: peers that take no messages, those with the most messages
+/// first; blocked sessions; frames whose application fails; frames without an application, here and at peers;
+/// applications that settle nothing; dead letters; manual holds; long waits. One sentence of level `ok` if there is no
+/// problem.
+[[nodiscard]] std::vector<HealthSentence> healthOf(const Stats& stats, const std::vector<records::PeerFigures>& peers,
+                                                   BoundedCount blockedSessions, const Reception& reception,
+                                                   WallTime now);
 
 }  // namespace ackbox::serve::page

@@ -34,9 +34,11 @@ Html facts(const View& view, const MessageInfo& message, const std::optional<Fra
   addFacts(html, message, view.now, [&](std::string_view name, const Html& value) {
     return name == "peer"      ? link(view, ofPeer, message.peer)
            : name == "session" ? link(view, ofPeer + "&session=" + percentEncoded(message.session), message.session)
-           // The title shows these.
-           : name == "message_id" || name == "state" ? Html()
-                                                     : value;
+           // The title, the sentence below it and the attempts have these.
+           : name == "message_id" || name == "state" || name == "reason" ||
+                   (name == "last_error" && !message.attempts.empty())
+               ? Html()
+               : value;
   });
   if (frame) {
     addFacts(html, *frame, view.now, [](std::string_view, const Html& value) { return value; });
@@ -48,7 +50,7 @@ Html facts(const View& view, const MessageInfo& message, const std::optional<Fra
 
 Html reasonChain(const View& view, const std::vector<Reason>& reasons) {
   Html html;
-  if (reasons.empty()) {
+  if (reasons.size() < 2) {
     return html;
   }
   html.raw("<ol class=\"chain\">\n");

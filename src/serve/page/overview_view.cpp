@@ -81,33 +81,44 @@ Html peersTable(const View& view, std::vector<records::PeerFigures> peers) {
                        : html.raw("<p>").add(link(view, "peers", "All " + grouped(all) + " peers")).raw("</p>\n");
 }
 
-/// The worst trouble of the process, unless only the messages have a problem.
-HealthSentence healthOf(const View& view, const Overview& overview) {
-  HealthSentence ofMessages =
-      healthOf(overview.stats, overview.peers, overview.blockedSessions, overview.reception, view.now);
-  if (overview.troubles.empty()) {
-    return ofMessages;
+/// The troubles of the process, and the problems of the messages and frames: the worst first.
+std::vector<HealthSentence> healthOf(const View& view, const Overview& overview) {
+  std::vector<HealthSentence> found;
+  for (const records::Symptom& trouble : overview.troubles) {
+    found.push_back({records::nameOf(trouble.weight), upperFirst(trouble.text) + ".", "doctor"});
   }
-  const records::Symptom& worst = overview.troubles.front();
-  if (worst.weight != records::Weight::problem && ofMessages.level == "problem") {
-    return ofMessages;
+  for (HealthSentence& one :
+       healthOf(overview.stats, overview.peers, overview.blockedSessions, overview.reception, view.now)) {
+    if (found.empty() || one.level != "ok") {
+      found.push_back(std::move(one));
+    }
   }
-  return {records::nameOf(worst.weight), upperFirst(worst.text) + ".", "doctor"};
+  std::ranges::stable_sort(found, {}, [](const HealthSentence& one) { return one.level != "problem"; });
+  return found;
+}
+
+Html healthList(const View& view, const std::vector<HealthSentence>& sentences) {
+  Html html;
+  html.raw("<ul class=\"health\" aria-label=\"Health\" data-level=\"").text(sentences.front().level).raw("\">");
+  for (const HealthSentence& one : sentences) {
+    html.raw("<li>");
+    if (one.view.empty()) {
+      html.text(one.text);
+    } else {
+      html.add(link(view, one.view, one.text));
+    }
+    html.raw("</li>\n");
+  }
+  return html.raw("</ul>\n");
 }
 
 }  // namespace
 
 Html overviewView(const View& view, const Overview& overview) {
   const Stats& stats = overview.stats;
-  const HealthSentence health = healthOf(view, overview);
   Html html;
-  html.raw("<div data-live=\"health\"><p class=\"health\" data-level=\"").text(health.level).raw("\">");
-  if (health.view.empty()) {
-    html.text(health.text);
-  } else {
-    html.add(link(view, std::string(health.view), health.text));
-  }
-  html.raw("</p>\n</div>\n").add(oldest(view, stats)).raw("<div data-live=\"start\">");
+  html.raw("<div data-live=\"health\">").add(healthList(view, healthOf(view, overview)));
+  html.raw("</div>\n").add(oldest(view, stats)).raw("<div data-live=\"start\">");
   if (stats.enqueued == 0 && stats.received == 0 && stats.deferred == 0) {
     html.add(firstSteps(view, overview.peers));
   }

@@ -27,6 +27,9 @@ constexpr std::size_t kRowsShown = 50;
 constexpr std::size_t kFramesShown = 40;
 constexpr std::size_t kDeadLettersLooked = 2'000;
 constexpr std::size_t kBlockedCounted = 1'000;
+
+// Of the received frames that fail.
+constexpr std::size_t kFailingShown = 10;
 constexpr std::size_t kSideRows = 12;
 constexpr std::size_t kLoginBytesMax = 4096;
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
@@ -84,8 +87,12 @@ std::chrono::milliseconds spanOf(const std::string& within) {
   return *span;
 }
 
-Reception receptionOf(UnattendedFrames&& unattended, const FrameWaits& waits) {
-  Reception reception{std::move(unattended), waits.silent, {}, waits.holders.size()};
+Reception receptionOf(const OutboxReader& reader, const FrameWaits& waits) {
+  Reception reception{reader.unattendedFrames(),
+                      waits.silent,
+                      {},
+                      waits.holders.size(),
+                      reader.inbox({.state = InboxState::backoff}, kFailingShown).frames};
   for (const FrameWaits::Entry& entry : waits.entries) {
     if (entry.way == "pull" && entry.isAway) {
       reception.unwantedTypes.push_back(entry.types);
@@ -103,7 +110,7 @@ void showOverview(Service& service, Request&& request, Respond&& respond) {
                                                   records::readPeers(service.reader()),
                                                   {blocked, blocked == kBlockedCounted},
                                                   service.troubles(),
-                                                  receptionOf(service.reader().unattendedFrames(), waits)}));
+                                                  receptionOf(service.reader(), waits)}));
        });
 }
 

@@ -112,7 +112,8 @@ struct SearchResult {
 };
 [[nodiscard]] Html searchView(const View& view, const SearchResult& result);
 
-/// Why a message or frame is in its state, the nearest reason first.
+/// Why a message or frame is in its state, the nearest reason first. Nothing for a single reason: the sentence about
+/// the message or frame has it.
 [[nodiscard]] Html reasonChain(const View& view, const std::vector<Reason>& reasons);
 
 /// `frame` is empty if the message was removed while the view was made.

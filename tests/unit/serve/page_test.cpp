@@ -208,13 +208,17 @@ TEST_CASE("Dead letters with the same reason and the same form of error are one 
                   "void&quot;,&quot;peer&quot;:&quot;bob&quot;}\"") != std::string::npos);
 }
 
-TEST_CASE("The sentence of health says what matters most") {
+TEST_CASE("The overview names each problem, the most important first") {
   const WallTime now(std::chrono::hours(100));
   Stats stats;
   const auto textOf = [&](const std::vector<records::PeerFigures>& peers, page::BoundedCount blocked = {}) {
-    return page::healthOf(stats, peers, blocked, {}, now).text;
+    std::string texts;
+    for (const page::HealthSentence& one : page::healthOf(stats, peers, blocked, {}, now)) {
+      texts += (texts.empty() ? "" : "\n") + one.text;
+    }
+    return texts;
   };
-  CHECK(page::healthOf(stats, {}, {}, {}, now).level == "ok");
+  CHECK(page::healthOf(stats, {}, {}, {}, now).front().level == "ok");
   stats.enqueued = 1;
   CHECK(textOf({}) == "All is well: everything was delivered.");
   stats.pending = 1'000;
@@ -227,20 +231,29 @@ TEST_CASE("The sentence of health says what matters most") {
   peer.circuit.state = PeerState::paused;
   CHECK(textOf({peer}) == "1 peer is paused by hand, and 1,000 messages wait for it.");
   stats.failed = 40'000;
-  CHECK(textOf({peer}) == "40,000 dead letters wait for a decision: retry or discard.");
-  CHECK(textOf({}, {2}) == "2 sessions are stopped by a dead letter; there are 40,000 dead letters.");
-  CHECK(textOf({}, {1'000, true}) ==
-        "At least 1,000 sessions are stopped by a dead letter; there are 40,000 dead letters.");
+  const std::string dead = "40,000 dead letters wait for a decision: retry or discard.";
+  CHECK(textOf({peer}) == dead + "\n1 peer is paused by hand, and 1,000 messages wait for it.");
+  CHECK(textOf({}, {2}) == "2 sessions are stopped by a dead letter.\n" + dead);
+  CHECK(textOf({}, {1'000, true}) == "At least 1,000 sessions are stopped by a dead letter.\n" + dead);
   peer.figures.pending = 1;
   peer.circuit.state = PeerState::down;
   peer.circuit.since = now - std::chrono::hours(49);
-  CHECK(textOf({peer}, {2}) ==
-        "Peer bob has been down for 2 d, and 1 message waits for it; there are 40,000 dead letters.");
-  CHECK(textOf({peer, peer}) ==
-        "2 of 2 peers take no messages, and 2 messages wait for them; there are 40,000 dead letters.");
+  records::PeerFigures other = peer;
+  other.figures.peer = "carol";
+  other.figures.pending = 2;
+  other.circuit.state = PeerState::held;
+  other.circuit.lastError = "HTTP 401: token expired";
+  CHECK(textOf({peer, other}, {2}) ==
+        "Peer carol has been held for 2 d (HTTP 401: token expired), and 2 messages wait for it.\n"
+        "Peer bob has been down for 2 d, and 1 message waits for it.\n"
+        "2 sessions are stopped by a dead letter.\n" +
+            dead);
   stats.failed = 0;
+  CHECK(textOf(std::vector(7, peer)).ends_with("\n2 more peers take no messages, and 2 messages wait for them."));
   peer.figures.pending = 0;
-  CHECK(page::healthOf(stats, {peer}, {}, {}, now).level == "warning");
+  CHECK(page::healthOf(stats, {peer}, {}, {}, now).front().level == "warning");
+  // What stops messages comes before what may.
+  CHECK(textOf({peer}, {2}).starts_with("2 sessions are stopped"));
   CHECK(textOf({peer}) == "Peer bob has been down for 2 d, and nothing waits for it.");
 }
 
@@ -251,7 +264,7 @@ TEST_CASE(
   stats.inbox = 2'090;
   page::Reception reception;
   records::PeerFigures peer;
-  const auto health = [&] { return page::healthOf(stats, {peer}, {}, reception, now); };
+  const auto health = [&] { return page::healthOf(stats, {peer}, {}, reception, now).front(); };
   CHECK(health().text == "All is well: 2,090 received frames wait for their turn.");
   reception.inHand = 64;
   CHECK(health().text == "All is well: applications work on 64 received frames, and 2,026 wait for their turn.");
@@ -276,12 +289,22 @@ TEST_CASE(
                           .type = "order.placed",
                           .cause = "a stream for its type to be opened"};
   CHECK(health().level == "warning");
-  CHECK(health().view == "inbox");
+  CHECK(health().view == "inbox?state=unattended");
   CHECK(health().text ==
         "2090 frames wait for an application; type order.placed has had none for 4 m (they wait for a stream for its "
         "type to be opened).");
   reception.unattended.isCut = true;
   CHECK(health().text.starts_with("At least 2090 frames wait for an application; "));
+  InboxInfo frame;
+  frame.type = "order.changed";
+  frame.retryCount = 9;
+  frame.lastError = "the application answers 503: database is locked";
+  reception.failing = {frame, frame};
+  CHECK(health().text ==
+        "A received frame of type order.changed has failed 9 times and is tried again: the application answers 503: "
+        "database is locked.");
+  CHECK(health().view == "inbox?state=backoff");
+  CHECK(page::healthOf(stats, {peer}, {}, reception, now).size() == 6);
 }
 
 TEST_CASE("The groups of dead letters say of how many they are, and each button is one for the state of its session") {
@@ -388,7 +411,7 @@ TEST_CASE("A received frame has its payload, why it waits and what can be done; 
   CHECK(shown.find("{&quot;text&quot;:&quot;&lt;b&gt;&quot;}") != std::string::npos);
   CHECK(shown.find("data-inbox=\"retry\"") != std::string::npos);
   CHECK(shown.find("data-inbox=\"discard\"") != std::string::npos);
-  CHECK(shown.find("<ol class=\"chain\">") != std::string::npos);
+  CHECK(shown.find("a stream for its type") != std::string::npos);
 }
 
 TEST_CASE("A search that did not read all of the file says so") {
