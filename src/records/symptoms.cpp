@@ -44,8 +44,9 @@ std::string_view adviceOn(PeerState state) {
              "and at once by ";
     case PeerState::disabled:
       return "it is not asked again by itself: correct the cause, then ";
-    case PeerState::up:
     case PeerState::paused:
+      return "its messages wait until ";
+    case PeerState::up:
       break;
   }
   return {};
@@ -65,7 +66,8 @@ void addPeers(std::vector<Symptom>& symptoms, const std::vector<PeerStatus>& pee
     }
   }
   if (!isAny) {
-    symptoms.push_back({"peers", Weight::ok, countText(peers.size(), "peer") + ", none down, held or disabled", {}});
+    symptoms.push_back(
+        {"peers", Weight::ok, countText(peers.size(), "peer") + ", none down, held, disabled or paused", {}});
   }
 }
 

@@ -42,7 +42,7 @@ const api = (page, method, path, body) => page.evaluate(async ([verb, target, js
 }, [method, path, body]);
 
 const attack = '"><img src=x onerror=alert(1)><script>alert(2)</script>\'';
-const views = ['', 'peers', 'peers/bob', 'dead-letters', 'messages', 'search?q=orders-1', 'sessions', 'inbox', 'history', 'doctor'];
+const views = ['', 'peers', 'peers/bob', 'dead-letters', 'messages', 'search?q=orders-1', 'sessions', 'inbox', 'history', 'changes', 'doctor'];
 
 const page = await open({ viewport: { width: 1440, height: 900 } });
 check((await page.textContent('h1')) === 'Longest wait', 'the overview opens');

@@ -1,11 +1,18 @@
 #include "serve/api/audit.hpp"
 
 #include <array>
+#include <cstddef>
 #include <string>
 
 namespace ackbox::serve {
+namespace {
 
-void Audit::record(const Caller& caller, std::string_view what, std::string_view target, std::uint64_t changed) const {
+constexpr std::size_t kEntriesMost = 200;
+constexpr std::size_t kTargetBytes = 300;
+
+}  // namespace
+
+void Audit::record(const Caller& caller, std::string_view what, std::string_view target, std::uint64_t changed) {
   const std::string count = std::to_string(changed);
   const std::array<LogField, 4> fields = {LogField{"caller", caller.name}, LogField{"operation", what},
                                           LogField{"target", target}, LogField{"changed", count}};
@@ -14,6 +21,16 @@ void Audit::record(const Caller& caller, std::string_view what, std::string_view
   record.text = "a change was made by hand";
   record.fields = fields;
   write(record);
+  const MutexLock lock(mutex_);
+  last_.push_front({record.at, caller.name, std::string(what), std::string(target.substr(0, kTargetBytes)), changed});
+  if (last_.size() > kEntriesMost) {
+    last_.pop_back();
+  }
+}
+
+std::vector<AuditEntry> Audit::last() const {
+  const MutexLock lock(mutex_);
+  return {last_.begin(), last_.end()};
 }
 
 void Audit::loginRefused(const Caller& caller, std::string_view cause) const {

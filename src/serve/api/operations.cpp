@@ -28,6 +28,7 @@ constexpr std::array kOperations = std::to_array<Operation>({
     limited({"GET", "/v1/messages", kRead, 0, listMessages}),
     limited({"GET", "/v1/messages/{id}", kReadOrSend, 0, showMessage}),
     limited({"POST", "/v1/messages:resend", kOperate, kFilterBytesMax, resendMessages}),
+    limited({"POST", "/v1/messages:mark-failed", kOperate, kFilterBytesMax, markMessagesFailed}),
     {"GET", "/v1/stats", kRead, 0, showStats},
     limited({"GET", "/v1/peers", kRead, 0, listPeers}),
     limited({"GET", "/v1/peers/{peer}", kRead, 0, showPeer}),

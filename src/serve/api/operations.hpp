@@ -18,6 +18,7 @@ void enqueue(Service& service, Request&& request, Respond&& respond);
 // messages.cpp
 void listMessages(Service& service, Request&& request, Respond&& respond);
 void resendMessages(Service& service, Request&& request, Respond&& respond);
+void markMessagesFailed(Service& service, Request&& request, Respond&& respond);
 void showMessage(Service& service, Request&& request, Respond&& respond);
 
 // figures.cpp

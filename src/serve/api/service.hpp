@@ -92,7 +92,7 @@ public:
   [[nodiscard]] RunWatch& runWatch() noexcept { return *runWatch_; }
   [[nodiscard]] const History& history() const noexcept { return *history_; }
   [[nodiscard]] const OwnFigures& ownFigures() const noexcept { return ownFigures_; }
-  [[nodiscard]] const Audit& audit() const noexcept { return audit_; }
+  [[nodiscard]] Audit& audit() noexcept { return audit_; }
 
 private:
   void readStats(History::Done done);
@@ -107,7 +107,7 @@ private:
   std::shared_ptr<const Fetchers> fetchers_;
   std::shared_ptr<const Config> config_;
   const std::shared_ptr<EventStreams> events_;
-  const Audit audit_;
+  Audit audit_;
   // Before the manager: the manager's destructor makes the callbacks of commits that are still pending.
   Workers workers_;
   const std::shared_ptr<MessageWaits> waits_;

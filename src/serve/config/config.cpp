@@ -169,6 +169,9 @@ void readPeerPolicies(Section& section, const OutboxOptions& outbox, PeerOptions
     for (const char* const field : {"rateLimit.frames", "rateLimit.per", "rateLimit.burst"}) {
       inner.option(peerOptionRows(), field, peer);
     }
+    if (!inner.has("frames")) {
+      inner.problem("frames", "is missing: the most messages in each `per`");
+    }
   });
   RetryPolicy retry = peer.profile == PeerProfile::native ? outbox.retry : outbox.webhookRetry;
   if (readRetry(section, retry)) {

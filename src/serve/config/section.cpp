@@ -50,14 +50,31 @@ std::string configName(std::string_view field) {
   return made;
 }
 
+namespace {
+
+/// The suggestion, or the fields that there are, unless they are many.
+std::string orNames(std::string suggestion, const std::set<std::string, std::less<>>& names) {
+  constexpr std::size_t kNamesMost = 15;
+  if (!suggestion.empty() || names.empty() || names.size() > kNamesMost) {
+    return suggestion;
+  }
+  for (const std::string& name : names) {
+    suggestion += (suggestion.empty() ? "; the fields are " : ", ") + name;
+  }
+  return suggestion;
+}
+
+}  // namespace
+
 Section::Section(const ConfigNode& node, std::string path, ConfigReading& reading)
     : node_(node), path_(std::move(path)), reading_(reading) {}
 
 Section::~Section() {
   for (const auto& [name, value] : node_.members) {
     if (!taken_.contains(name)) {
-      reading_.problems.push_back(
-          {value.line, pathOf(name), "there is no such field" + suggestionFor(name, taken_), value.option});
+      reading_.problems.push_back({value.line, pathOf(name),
+                                   "there is no such field" + orNames(suggestionFor(name, taken_), taken_),
+                                   value.option});
     }
   }
 }

@@ -61,8 +61,6 @@ public:
   Section(const Section&) = delete;
 
   /// Whether the field exists, with a value of any kind.
-  [[nodiscard]] bool has(std::string_view name) const { return node_.find(name) != nullptr; }
-
   void text(const Field& field, std::string& value);
   /// Like `text`, but refuses an empty value.
   void filled(const Field& field, std::string& value);
@@ -134,6 +132,8 @@ public:
       read(inner);
     }
   }
+
+  [[nodiscard]] bool has(std::string_view name) const { return node_.find(name) != nullptr; }
 
   /// Reports a problem with a field of this section, or with a nested one, such as `peers[0].url`.
   void problem(std::string_view name, std::string what);

@@ -15,6 +15,7 @@ constexpr std::size_t kQuarters = 96;
 constexpr std::chrono::hours kHour{1};
 constexpr std::size_t kHours = 7 * 24;
 constexpr std::chrono::hours kDay{24};
+constexpr std::size_t kQuartersListed = 5;
 constexpr std::size_t kHoursListed = 24;
 constexpr std::size_t kDaysListed = 7;
 constexpr unsigned kHeight = 88;
@@ -37,7 +38,7 @@ std::vector<HistorySpan> inSteps(const std::vector<HistorySpan>& spans, WallTime
     const auto at = place(span.from) - first;
     if (at >= 0 && at < static_cast<std::int64_t>(count)) {
       HistorySpan& sum = sums[static_cast<std::size_t>(at)];
-      sum.from = WallTime(place(span.from) * step);
+      sum.from = sum.from == WallTime{} ? span.from : sum.from;
       add(sum, span);
     }
   }
@@ -57,7 +58,7 @@ std::string bars(const std::vector<HistorySpan>& spans, std::uint64_t HistorySpa
   return path;
 }
 
-Html chart(std::string_view about, const std::vector<HistorySpan>& spans, Markup step) {
+Html chart(std::string_view about, const std::vector<HistorySpan>& spans, Markup step, Markup start) {
   std::uint64_t most = 0;
   std::uint64_t acked = 0;
   std::uint64_t failed = 0;
@@ -73,7 +74,8 @@ Html chart(std::string_view about, const std::vector<HistorySpan>& spans, Markup
   html.text(std::to_string(spans.size() * 6)).raw("\"/><path class=\"bars\" d=\"");
   html.text(bars(spans, &HistorySpan::acked, most)).raw("\"/><path class=\"bars bad\" d=\"");
   html.text(bars(spans, &HistorySpan::failed, most)).raw("\"/></svg>\n<p class=\"legend\"><span class=\"key ");
-  html.raw("acked\">acknowledged</span><span class=\"key dead\">became dead letters</span><span class=\"scale\">");
+  html.raw("acked\">acknowledged</span><span class=\"key dead\">became dead letters</span><span>from ").raw(start);
+  html.raw(" ago until now</span><span class=\"scale\">");
   return html.raw("the highest bar is ").number(most).raw(" in ").raw(step).raw("</span></p>\n");
 }
 
@@ -110,9 +112,10 @@ Html historyView(const View& view, const std::vector<HistorySpan>& day, const st
   html.raw(
       ", looked at once a minute. The daemon keeps these figures in its memory: they are lost when it ends.</p>\n");
   html.raw("<section class=\"flow\"><h2>The last day</h2>\n");
-  html.add(chart("The last day", inSteps(day, view.now, kQuarter, kQuarters), "15 minutes"));
+  html.add(chart("The last day", inSteps(day, view.now, kQuarter, kQuarters), "15 minutes", "24 hours"));
   html.raw("</section>\n<section class=\"flow\"><h2>The last week</h2>\n");
-  html.add(chart("The last week", inSteps(week, view.now, kHour, kHours), "an hour")).raw("</section>\n");
+  html.add(chart("The last week", inSteps(week, view.now, kHour, kHours), "an hour", "7 days")).raw("</section>\n");
+  html.add(table("The last hour", inSteps(day, view.now, kQuarter, kQuartersListed)));
   html.add(table("The last 24 hours", inSteps(day, view.now, kHour, kHoursListed)));
   return html.add(table("The last seven days", inSteps(week, view.now, kDay, kDaysListed))).raw("</div>\n");
 }

@@ -15,9 +15,10 @@ constexpr std::size_t kFrameErrorShown = 300;
 /// What the frame waits for, or the application that has it; otherwise its last error.
 std::string standingOf(const InboxInfo& frame, const FrameWaits& waits) {
   const std::string_view holder = waits.holderOf(frame);
-  return !frame.waitsFor.empty() ? "waits for " + frame.waitsFor
-         : !holder.empty()       ? "in hand of " + std::string(holder)
-                                 : frame.lastError;
+  return frame.state == InboxState::behind ? "waits for the frames before it in its session"
+         : !frame.waitsFor.empty()         ? "waits for " + frame.waitsFor
+         : !holder.empty()                 ? "in hand of " + std::string(holder)
+                                           : frame.lastError;
 }
 
 /// The actions for a frame that no application has in hand.
@@ -25,9 +26,12 @@ Html actionsFor(const View& view, const InboxInfo& frame) {
   if (frame.state == InboxState::running || frame.state == InboxState::ended) {
     return {};
   }
+  // Nothing would run: an earlier frame or the application is what it waits for.
+  const bool mayRun = frame.state != InboxState::behind && frame.state != InboxState::unattended;
   return inboxActions(
-      view,
-      R"({"frames":[)" + json::Line().add("source", frame.source).add("message_id", frame.messageId).text() + "]}");
+      view, frame.type + " from " + frame.source + ", " + frame.messageId,
+      R"({"frames":[)" + json::Line().add("source", frame.source).add("message_id", frame.messageId).text() + "]}",
+      mayRun);
 }
 
 /// With the mailbox that the frame is in.
@@ -110,8 +114,14 @@ Html inboxView(const View& view, const InboxList& list) {
   if (list.page.frames.empty()) {
     html.add(emptyList(list));
   } else {
-    html.raw("<p class=\"lead\"><strong>").number(list.waiting).text(list.waiting == 1 ? " frame" : " frames");
-    html.raw("</strong> received and not done yet, the oldest first.</p>\n");
+    const bool isFiltered = !list.state.empty() || !list.source.empty() || !list.text.empty();
+    html.raw("<p class=\"lead\"><strong>");
+    if (isFiltered) {
+      html.number(list.page.frames.size()).raw(" here</strong>, of ").number(list.waiting).raw(" received");
+    } else {
+      html.number(list.waiting).text(list.waiting == 1 ? " frame" : " frames").raw("</strong> received");
+    }
+    html.raw(" and not done yet, the oldest first.</p>\n");
     html.add(frameTable(view, "Inbound frames", list.page.frames, list.waits));
   }
   const std::string address = "inbox?" + parameter("state", list.state) + parameter("source", list.source) +

@@ -28,12 +28,13 @@ std::string inWords(std::string_view name) {
 }
 
 Html facts(const View& view, const MessageInfo& message, const std::optional<Frame>& frame) {
-  const std::string ofPeer = "messages?peer=" + percentEncoded(message.peer);
+  const std::string ofSession =
+      "messages?peer=" + percentEncoded(message.peer) + "&session=" + percentEncoded(message.session);
   Html html;
   html.raw("<dl class=\"facts\">\n");
   addFacts(html, message, view.now, [&](std::string_view name, const Html& value) {
-    return name == "peer"      ? link(view, ofPeer, message.peer)
-           : name == "session" ? link(view, ofPeer + "&session=" + percentEncoded(message.session), message.session)
+    return name == "peer"      ? link(view, "peers/" + percentEncoded(message.peer), message.peer)
+           : name == "session" ? link(view, ofSession, message.session)
            // The title, the sentence below it and the attempts have these.
            : name == "message_id" || name == "state" || name == "reason" ||
                    (name == "last_error" && !message.attempts.empty())
@@ -103,6 +104,9 @@ Html messageView(const View& view, const Explanation& explanation, const std::op
   if (message.state == MessageState::failed) {
     const std::string filter = "{\"ids\":[" + json::asString(message.messageId) + "]}";
     html.add(bulkActions(view, "with this id", filter));
+  }
+  if (message.state == MessageState::pending || message.state == MessageState::sent) {
+    html.add(giveUpAction(view, message.messageId));
   }
   html.raw("</span></header>\n<p class=\"lead\">").text(explanation.sentence).raw("</p>\n");
   html.add(reasonChain(view, explanation.reasons))

@@ -61,19 +61,21 @@ Html firstSteps(const View& view, const std::vector<records::PeerFigures>& peers
 
 Html peersTable(const View& view, std::vector<records::PeerFigures> peers) {
   constexpr std::size_t kShown = 12;
+  constexpr std::size_t kErrorShown = 120;
   if (peers.empty()) {
     return {};
   }
   const std::size_t all = peers.size();
   sortByNeed(peers);
   peers.resize(std::min(all, kShown));
-  CardTable table("Peers", {"Peer", "State", "Since", "#Pending", "#Dead", "#Acknowledged"});
+  CardTable table("Peers", {"Peer", "State", "Since", "Last error", "#Pending", "#Dead", "#Acknowledged"});
   for (const records::PeerFigures& peer : peers) {
-    table.cell(link(view, "messages?peer=" + percentEncoded(peer.figures.peer), peer.figures.peer))
+    table.cell(link(view, "peers/" + percentEncoded(peer.figures.peer), peer.figures.peer))
         .cell(badge(stateOf(peer)))
         .cell(ago(view.now, peer.circuit.since))
+        .cell(errorText(records::shortened(peer.figures.lastError, kErrorShown)))
         .number(peer.figures.pending)
-        .number(peer.figures.failed)
+        .cell(deadLink(view, peer))
         .number(peer.figures.acked);
   }
   Html html = table.html();
@@ -126,7 +128,8 @@ Html overviewView(const View& view, const Overview& overview) {
   html.add(figure(view, "Pending", "pending", stats.pending, "messages?state=pending"))
       .add(figure(view, "In flight", "sending", stats.sending, "messages?state=sending"))
       .add(figure(view, "Deferred by peers", "sent", stats.sent, "messages?state=sent"))
-      .add(figure(view, "Dead letters", "failed", stats.failed, "dead-letters"));
+      .add(figure(view, "Dead letters", "failed", stats.failed, "dead-letters"))
+      .add(figure(view, "Received, not done", "inbox", stats.inbox, "inbox"));
   html.raw("</section>\n<section class=\"flow\" aria-label=\"Rates\"><div class=\"rates\">\n")
       .add(rate("Enqueued", "enqueued_total", stats.enqueued))
       .add(rate("Acknowledged", "acked_total", stats.acked))

@@ -22,6 +22,7 @@ constexpr auto kEntries = std::to_array<Entry>({{"", "Overview"},
                                                 {"sessions", "Sessions"},
                                                 {"inbox", "Inbox"},
                                                 {"history", "History"},
+                                                {"changes", "Changes"},
                                                 {"doctor", "Doctor"}});
 
 Html head(const View& view, std::string_view title) {
@@ -78,7 +79,9 @@ std::string document(const View& view, std::string_view title, std::string_view 
   html.raw("<span class=\"live\" id=\"live\"></span>");
   if (view.hasLogin) {
     html.raw("<form class=\"logout\" method=\"post\" action=\"").text(view.root).raw("logout\">");
-    html.raw("<button type=\"submit\">Log out</button></form>");
+    html.raw("<button type=\"submit\" title=\"logged in as ").text(view.caller).raw(", with the roles ");
+    html.text(view.roles.names(", ")).raw("\">").text(view.caller);
+    html.raw(view.caller.empty() ? Markup("") : Markup(" · ")).raw("Log out</button></form>");
   }
   html.raw("</header>\n<p class=\"lost script\" id=\"lost\" role=\"alert\" hidden></p>\n");
   html.raw("<main id=\"main\" tabindex=\"-1\">\n").add(content);
@@ -194,14 +197,25 @@ Html bulkActions(const View& view, std::string_view subject, const std::string& 
   return html.raw("<button type=\"button\" class=\"act\" data-bulk=\"discard\">Discard…</button></span>");
 }
 
-Html inboxActions(const View& view, const std::string& choice) {
+Html inboxActions(const View& view, std::string_view subject, const std::string& choice, bool mayRun) {
   Html html;
   if (!view.mayOperate()) {
     return html;
   }
-  html.raw("<span data-filter=\"").text(choice).raw("\">");
-  html.raw("<button type=\"button\" class=\"act\" data-inbox=\"retry\">Run now</button>");
+  html.raw("<span data-subject=\"").text(subject).raw("\" data-filter=\"").text(choice).raw("\">");
+  if (mayRun) {
+    html.raw("<button type=\"button\" class=\"act\" data-inbox=\"retry\">Run now</button>");
+  }
   return html.raw("<button type=\"button\" class=\"act\" data-inbox=\"discard\">Give up…</button></span>");
+}
+
+Html giveUpAction(const View& view, const std::string& messageId) {
+  Html html;
+  if (!view.mayOperate()) {
+    return html;
+  }
+  html.raw("<button type=\"button\" class=\"act\" data-fail=\"").text(messageId);
+  return html.raw("\">Give up…</button>");
 }
 
 Html removal(const View& view, std::string_view label, const std::string& target, std::string_view fate) {

@@ -18,6 +18,8 @@ struct View {
   std::string_view root = "./";
   WallTime now = {};
   Roles roles = {};
+  /// The name of the caller's token.
+  std::string caller = {};
   /// The agent, and its file; empty where nobody is logged in.
   std::string agent = {};
   std::string file = {};
@@ -75,8 +77,10 @@ struct View {
 /// Buttons that preview a retry or a discard of dead letters, and then make it. `filter` is JSON.
 [[nodiscard]] Html bulkActions(const View& view, std::string_view subject, const std::string& filter);
 /// Buttons that run received frames now, or give them up for a reason that is asked for. `choice` is JSON in the form
-/// of `POST /v1/inbox:retry`.
-[[nodiscard]] Html inboxActions(const View& view, const std::string& choice);
+/// of `POST /v1/inbox:retry`; `subject` names them. `mayRun`: whether something would run.
+[[nodiscard]] Html inboxActions(const View& view, std::string_view subject, const std::string& choice, bool mayRun);
+/// A button that makes a message that waits a dead letter, for a reason that is asked for.
+[[nodiscard]] Html giveUpAction(const View& view, const std::string& messageId);
 /// A button that sends DELETE to `/v1/…` once that is confirmed. `fate` says what becomes of what is deleted.
 [[nodiscard]] Html removal(const View& view, std::string_view label, const std::string& target, std::string_view fate);
 

@@ -8,19 +8,18 @@ namespace ackbox::serve::page {
 namespace {
 
 Html facts(const View& view, const records::PeerFigures& peer) {
-  CardTable table("Figures", {"State", "Since", "#Pending", "#In flight", "#Deferred", "#Dead", "#Acknowledged"}, true);
-  table.cell(badge(stateOf(peer)))
-      .cell(ago(view.now, peer.circuit.since))
+  CardTable table("Figures", {"State", "#Pending", "#In flight", "#Deferred", "#Dead", "#Acknowledged"}, true);
+  table.cell(badge(stateOf(peer)).add(circuitInstants(view, peer.circuit)))
       .number(peer.figures.pending)
       .number(peer.figures.sending)
       .number(peer.figures.sent)
-      .number(peer.figures.failed)
+      .cell(deadLink(view, peer))
       .number(peer.figures.acked);
   return table.html();
 }
 
 /// The definition of a peer that was added, to be changed; the words of where it stands if it is the configuration's.
-Html definition(const View& view, const records::PeerFigures& peer) {
+Html definition(const View& view, const records::PeerFigures& peer, const std::string& url) {
   const std::string target = "peers/" + percentEncoded(peer.figures.peer);
   const std::string& text = peer.circuit.definition;
   Html html;
@@ -29,7 +28,9 @@ Html definition(const View& view, const records::PeerFigures& peer) {
   }
   html.raw("<h2>Definition</h2>\n");
   if (text.empty()) {
-    return html.raw("<p>The peer stands in the daemon's configuration, and is changed there.</p>\n");
+    html.raw(url.empty() ? Markup("") : Markup("<p>Its address is <code>")).text(url);
+    html.raw(url.empty() ? Markup("") : Markup("</code>.</p>\n"));
+    return html.raw("<p>The peer is in the daemon's configuration, and is changed there.</p>\n");
   }
   if (!view.mayOperate()) {
     return html.raw("<pre class=\"data\">").text(text).raw("</pre>\n");
@@ -48,7 +49,9 @@ Html subscriptions(const View& view, const PeerPage& page) {
   if (page.peer.circuit.isRemoved) {
     return html;
   }
-  html.raw("<h2>Subscriptions</h2>\n");
+  html.raw(
+      "<h2>Subscriptions</h2>\n<p>A subscriber gets what is published. A message that is enqueued for one peer goes ");
+  html.raw("to that peer alone.</p>\n");
   if (page.subscriptions.empty()) {
     html.raw("<p>It gets nothing of what is published.</p>\n");
   } else {
@@ -56,7 +59,7 @@ Html subscriptions(const View& view, const PeerPage& page) {
     for (const PeerSubscription& one : page.subscriptions) {
       table.text(one.name)
           .text(one.type)
-          .text(one.session.empty() ? "any, and none" : one.session)
+          .text(one.session.empty() ? "any" : one.session)
           .cell(ago(view.now, one.since))
           .cell(removal(view, "End", "subscriptions/" + percentEncoded(one.name),
                         "Messages that are stored stay; what is published from now on does not come to this peer."));
@@ -80,10 +83,10 @@ Html peerView(const View& view, const PeerPage& page) {
   html.raw("<div data-live=\"peer\"><header class=\"title\"><h1>").add(breakable(peer.figures.peer)).raw("</h1>");
   html.raw("<span class=\"actions\">").add(peerActions(view, peer)).raw("</span></header>\n").add(facts(view, peer));
   if (!peer.figures.lastError.empty()) {
-    html.raw("<p class=\"lead\">").add(errorText(peer.figures.lastError)).raw("</p>\n");
+    html.raw("<p class=\"lead\">Last error: ").add(errorText(peer.figures.lastError)).raw("</p>\n");
   }
   html.raw("<p>").add(link(view, "messages?peer=" + percentEncoded(peer.figures.peer), "Its messages"));
-  return html.raw("</p></div>\n").add(definition(view, peer)).add(subscriptions(view, page));
+  return html.raw("</p></div>\n").add(definition(view, peer, page.url)).add(subscriptions(view, page));
 }
 
 }  // namespace ackbox::serve::page

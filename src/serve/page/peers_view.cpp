@@ -20,23 +20,8 @@ Html holdActions(const View& view, const records::PeerFigures& peer) {
     case PeerState::disabled:
       break;
   }
-  Html html = action(view, "Probe now", target + ":resume");
+  Html html = action(view, "Try again now", target + ":resume");
   return html.add(action(view, "Pause", target + ":pause"));
-}
-
-/// When the state began, and when the next probe is sent.
-Html circuitInstants(const View& view, const PeerStatus& peer) {
-  Html html;
-  if (peer.isRemoved) {
-    return html;
-  }
-  if (peer.since != WallTime{}) {
-    html.add(beneath(Html().raw("since ").add(ago(view.now, peer.since))));
-  }
-  if ((peer.state == PeerState::down || peer.state == PeerState::held) && peer.nextProbeAt > view.now) {
-    html.add(beneath(Html().raw("asked again ").add(ago(view.now, peer.nextProbeAt))));
-  }
-  return html;
 }
 
 /// The form that adds a peer to the file.
@@ -50,11 +35,12 @@ Html additionOf(const View& view) {
   html.add(textField("Address", "url", "", "https://carol.example.com/inbox"));
   html.add(textField("Agent", "agent", "", "such as urn:agent:bob"));
   html.raw("<label>Profile <select name=\"profile\">").add(option("", "ackbox", ""));
-  return html.add(option("webhook", "webhook", ""))
+  html.add(option("webhook", "webhook", "")).raw("</select></label>\n");
+  return html.add(textField("Messages a second, at most", "rate", "", "no limit"))
       .raw(
-          "</select></label>\n<button type=\"submit\" class=\"primary\">"
-          "Add</button></div>\n<p>Secrets, headers and limits are fields "
-          "of its definition, which its view has.</p></form></details>\n");
+          "<button type=\"submit\" class=\"primary\">"
+          "Add</button></div>\n<p>Secrets, headers and further limits: add the "
+          "peer, and change its definition in its view.</p></form></details>\n");
 }
 
 }  // namespace
@@ -68,6 +54,26 @@ Html peerActions(const View& view, const records::PeerFigures& peer) {
     return {};
   }
   return holdActions(view, peer).add(testAction(view, peer.figures.peer));
+}
+
+Html deadLink(const View& view, const records::PeerFigures& peer) {
+  return peer.figures.failed == 0
+             ? Html().raw("0")
+             : link(view, "dead-letters?peer=" + percentEncoded(peer.figures.peer), grouped(peer.figures.failed));
+}
+
+Html circuitInstants(const View& view, const PeerStatus& peer) {
+  Html html;
+  if (peer.isRemoved) {
+    return html;
+  }
+  if (peer.since != WallTime{}) {
+    html.add(beneath(Html().raw("began ").add(ago(view.now, peer.since))));
+  }
+  if ((peer.state == PeerState::down || peer.state == PeerState::held) && peer.nextProbeAt > view.now) {
+    html.add(beneath(Html().raw("asked again ").add(ago(view.now, peer.nextProbeAt))));
+  }
+  return html;
 }
 
 void sortByNeed(std::vector<records::PeerFigures>& peers) {
@@ -88,20 +94,14 @@ Html peersView(const View& view, std::vector<records::PeerFigures> peers) {
         .raw("</div>\n")
         .add(additionOf(view));
   }
-  sortByNeed(peers);
+  // A row must not move while somebody aims at its buttons.
+  std::ranges::sort(peers, {}, [](const records::PeerFigures& peer) { return peer.figures.peer; });
   CardTable table("Peers", {"Peer", "State", "#Pending", "#Dead", "Last error", "Actions"}, true);
   for (const records::PeerFigures& peer : peers) {
-    Html dead;
-    if (peer.figures.failed == 0) {
-      dead.raw("0");
-    } else {
-      dead.add(
-          link(view, "messages?state=failed&peer=" + percentEncoded(peer.figures.peer), grouped(peer.figures.failed)));
-    }
     table.cell(link(view, "peers/" + percentEncoded(peer.figures.peer), peer.figures.peer))
         .cell(badge(stateOf(peer)).add(circuitInstants(view, peer.circuit)))
         .number(peer.figures.pending)
-        .cell(dead)
+        .cell(deadLink(view, peer))
         .cell(errorText(peer.figures.lastError))
         .cell(peerActions(view, peer));
   }

@@ -48,6 +48,7 @@ Asked asked(const Service& service, const Request& request, std::string_view tit
   view.agent = service.agent();
   view.file = service.file();
   view.roles = request.caller.roles;
+  view.caller = request.caller.name;
   view.hasLogin = request.logins != nullptr;
   return {view, title, current};
 }
@@ -120,13 +121,19 @@ void showPeers(Service& service, Request&& request, Respond&& respond) {
        [&service](const View& view) { return std::optional(peersView(view, records::readPeers(service.reader()))); });
 }
 
+/// Without what may be a secret in it; empty if the configuration does not have the peer.
+std::string addressOf(const Config& config, const std::string& peer) {
+  const auto found = std::ranges::find(config.outbox.peers, peer, &PeerOptions::name);
+  return found == config.outbox.peers.end() ? std::string() : found->url.substr(0, found->url.find('?'));
+}
+
 void showPeer(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(service, request, "Peer", "peers", "../"), std::move(respond),
        [&service, name = std::move(request.path.front())](const View& view) -> std::optional<Html> {
          for (records::PeerFigures& peer : records::readPeers(service.reader())) {
            if (peer.figures.peer == name) {
-             PeerPage page{std::move(peer), service.reader().subscriptions()};
+             PeerPage page{std::move(peer), service.reader().subscriptions(), addressOf(service.config(), name)};
              std::erase_if(page.subscriptions, [&](const PeerSubscription& one) { return one.peer != name; });
              return peerView(view, page);
            }
@@ -290,6 +297,12 @@ void showHistory(Service& service, Request&& request, Respond&& respond) {
   });
 }
 
+void showChanges(Service& service, Request&& request, Respond&& respond) {
+  request.query.finish();
+  show(service, asked(service, request, "Changes", "changes"), std::move(respond),
+       [&service](const View& view) { return std::optional(changesView(view, service.audit().last())); });
+}
+
 void showDoctor(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   show(service, asked(service, request, "Doctor", "doctor"), std::move(respond), [&service](const View& view) {
@@ -432,6 +445,7 @@ constexpr std::array kRoutes = std::to_array<Operation>({
     viewOf<showInbox>("/inbox"),
     viewOf<showFrame>("/inbox/{id}"),
     viewOf<showHistory>("/history"),
+    viewOf<showChanges>("/changes"),
     viewOf<showDoctor>("/doctor"),
     {"GET", "/assets/{name}", kAnybody, 0, sendAsset, nullptr, true, Opening::always, false, Reach::none},
     {"GET", "/login", kAnybody, 0, showLogin, nullptr, true, Opening::always, false, Reach::none},

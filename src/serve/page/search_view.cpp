@@ -84,8 +84,9 @@ Html searchView(const View& view, const SearchResult& result) {
   found.add(ofInbox(view, result, name));
   if (found.str().empty()) {
     found.add(emptyNote("Nothing was found.",
-                        "An acknowledged message is gone after <code>acked_retention</code>, and its key after "
-                        "<code>idempotency_retention</code>."));
+                        "Ids, keys, sessions, types and errors were looked for. An acknowledged message is gone after "
+                        "<code>acked_retention</code>, its key after <code>idempotency_retention</code>, and a "
+                        "received frame when it is done."));
   }
   return html.add(found).add(limits(view, result, name)).raw("</div>\n");
 }

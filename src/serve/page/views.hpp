@@ -17,6 +17,7 @@
 #include "ackbox/stats.hpp"
 #include "records/peer.hpp"
 #include "records/symptoms.hpp"
+#include "serve/api/audit.hpp"
 #include "serve/api/history.hpp"
 #include "serve/inbox/frame_waits.hpp"
 #include "serve/page/health_sentence.hpp"
@@ -35,6 +36,12 @@ struct Overview {
   Reception reception = {};
 };
 [[nodiscard]] Html overviewView(const View& view, const Overview& overview);
+
+/// When the peer's state began, and when it is probed next.
+[[nodiscard]] Html circuitInstants(const View& view, const PeerStatus& peer);
+
+/// The number of a peer's dead letters, as a link to them.
+[[nodiscard]] Html deadLink(const View& view, const records::PeerFigures& peer);
 
 /// Sorts by name, with the peers that are not up before all others.
 void sortByNeed(std::vector<records::PeerFigures>& peers);
@@ -157,6 +164,9 @@ struct InboxList {
 [[nodiscard]] Html historyView(const View& view, const std::vector<HistorySpan>& day,
                                const std::vector<HistorySpan>& week);
 
+/// What callers changed, the newest first.
+[[nodiscard]] Html changesView(const View& view, const std::vector<AuditEntry>& entries);
+
 /// The peer's state as a word; `removed` if it was.
 [[nodiscard]] std::string_view stateOf(const records::PeerFigures& peer);
 
@@ -167,6 +177,8 @@ struct PeerPage {
   records::PeerFigures peer = {};
   /// Those of this peer.
   std::vector<PeerSubscription> subscriptions = {};
+  /// Where it is, if the configuration says so.
+  std::string url = {};
 };
 [[nodiscard]] Html peerView(const View& view, const PeerPage& page);
 

@@ -33,6 +33,7 @@ const std::map<std::string, Row>& rows() {
       {"POST /v1/inbox/take", {}},
       {"POST /v1/inbox/settle", {}},
       {"POST /v1/messages:resend", {"", R"({"peer":"bob"})", R"(messages:resend target={"peer":"bob"})"}},
+      {"POST /v1/messages:mark-failed", {"", R"({"ids":["none"]})", R"(messages:mark-failed target={"ids":["none"]})"}},
       {"PUT /v1/peers/{peer}",
        {"/v1/peers/carol", R"({"url":"http://127.0.0.1:2/"})", "peers:add target=carol changed=1"}},
       {"DELETE /v1/peers/{peer}", {"/v1/peers/carol", "", "peers:remove target=carol changed=0"}},

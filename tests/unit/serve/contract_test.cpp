@@ -238,6 +238,19 @@ TEST_CASE("Every operation of the document answers as it says") {
   CHECK(driver.drive("POST", resend, resend, 200, R"({"ids":["none"]})", kJson).at("changed") == 0);
   driver.drive("POST", resend, resend, 422, R"({"since":"yesterday"})", kJson);
   driver.drive("POST", resend, resend, 422, R"({"reason":"x"})", kJson);
+  // Pending messages become dead letters.
+  const std::string mark = "/v1/messages:mark-failed";
+  driver.drive("POST", "/v1/peers/{peer}:pause", "/v1/peers/bob:pause", 200);
+  driver.drive("POST", "/v1/messages", "/v1/messages", 201, R"({"id":"stuck","peer":"bob","type":"t"})", kJson);
+  const std::string stuck = R"({"ids":["stuck","none"],"reason":"not-needed"})";
+  CHECK(driver.drive("POST", mark, mark + "?dry_run=true", 200, stuck, kJson).at("count") == 1);
+  CHECK(driver.drive("POST", mark, mark, 200, stuck, kJson).at("changed") == 1);
+  CHECK(driver.drive("GET", "/v1/messages/{id}", "/v1/messages/stuck", 200).at("reason") == "not-needed");
+  CHECK(driver.drive("POST", mark, mark, 200, stuck, kJson).at("changed") == 0);
+  driver.drive("POST", mark, mark, 422, R"({"all":true})", kJson);
+  driver.drive("POST", mark, mark, 422, R"({"ids":["stuck"],"peer":"bob"})", kJson);
+  driver.drive("POST", "/v1/dead-letters:discard", "/v1/dead-letters:discard", 200, R"({"ids":["stuck"]})", kJson);
+  driver.drive("POST", "/v1/peers/{peer}:resume", "/v1/peers/bob:resume", 200);
   driver.drive("GET", "/v1/messages", "/v1/messages?since=2h", 422);
   driver.drive("GET", "/v1/messages", "/v1/messages?newest=true&limit=1", 200);
   CHECK(driver.drive("GET", "/v1/messages", "/v1/messages?before=2000-01-01T00:00:00Z", 200).at("messages").empty());

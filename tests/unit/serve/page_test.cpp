@@ -11,7 +11,6 @@
 
 #include "records/peer.hpp"
 #include "serve/page/assets.hpp"
-#include "serve/page/health_sentence.hpp"
 #include "serve/page/routes.hpp"
 #include "serve/page/views.hpp"
 #include "support/temp_dir.hpp"
@@ -208,105 +207,6 @@ TEST_CASE("Dead letters with the same reason and the same form of error are one 
                   "void&quot;,&quot;peer&quot;:&quot;bob&quot;}\"") != std::string::npos);
 }
 
-TEST_CASE("The overview names each problem, the most important first") {
-  const WallTime now(std::chrono::hours(100));
-  Stats stats;
-  const auto textOf = [&](const std::vector<records::PeerFigures>& peers, page::BoundedCount blocked = {}) {
-    std::string texts;
-    for (const page::HealthSentence& one : page::healthOf(stats, peers, blocked, {}, now)) {
-      texts += (texts.empty() ? "" : "\n") + one.text;
-    }
-    return texts;
-  };
-  CHECK(page::healthOf(stats, {}, {}, {}, now).front().level == "ok");
-  stats.enqueued = 1;
-  CHECK(textOf({}) == "All is well: everything was delivered.");
-  stats.pending = 1'000;
-  CHECK(textOf({}) == "All is well: 1,000 messages are on their way.");
-  stats.oldestPendingAge = std::chrono::minutes(16);
-  CHECK(textOf({}) == "The oldest of 1,000 messages has waited for 16 m, and every peer is up.");
-  records::PeerFigures peer;
-  peer.figures.peer = "bob";
-  peer.figures.pending = 1'000;
-  peer.circuit.state = PeerState::paused;
-  CHECK(textOf({peer}) == "1 peer is paused by hand, and 1,000 messages wait for it.");
-  stats.failed = 40'000;
-  const std::string dead = "40,000 dead letters wait for a decision: retry or discard.";
-  CHECK(textOf({peer}) == dead + "\n1 peer is paused by hand, and 1,000 messages wait for it.");
-  CHECK(textOf({}, {2}) == "2 sessions are stopped by a dead letter.\n" + dead);
-  CHECK(textOf({}, {1'000, true}) == "At least 1,000 sessions are stopped by a dead letter.\n" + dead);
-  peer.figures.pending = 1;
-  peer.circuit.state = PeerState::down;
-  peer.circuit.since = now - std::chrono::hours(49);
-  records::PeerFigures other = peer;
-  other.figures.peer = "carol";
-  other.figures.pending = 2;
-  other.circuit.state = PeerState::held;
-  other.circuit.lastError = "HTTP 401: token expired";
-  CHECK(textOf({peer, other}, {2}) ==
-        "Peer carol has been held for 2 d (HTTP 401: token expired), and 2 messages wait for it.\n"
-        "Peer bob has been down for 2 d, and 1 message waits for it.\n"
-        "2 sessions are stopped by a dead letter.\n" +
-            dead);
-  stats.failed = 0;
-  CHECK(textOf(std::vector(7, peer)).ends_with("\n2 more peers take no messages, and 2 messages wait for them."));
-  peer.figures.pending = 0;
-  CHECK(page::healthOf(stats, {peer}, {}, {}, now).front().level == "warning");
-  // What stops messages comes before what may.
-  CHECK(textOf({peer}, {2}).starts_with("2 sessions are stopped"));
-  CHECK(textOf({peer}) == "Peer bob has been down for 2 d, and nothing waits for it.");
-}
-
-TEST_CASE(
-    "P13: the sentence of health names what waits for an application, here and at a peer, and what settles nothing") {
-  const WallTime now(std::chrono::hours(100));
-  Stats stats;
-  stats.inbox = 2'090;
-  page::Reception reception;
-  records::PeerFigures peer;
-  const auto health = [&] { return page::healthOf(stats, {peer}, {}, reception, now).front(); };
-  CHECK(health().text == "All is well: 2,090 received frames wait for their turn.");
-  reception.inHand = 64;
-  CHECK(health().text == "All is well: applications work on 64 received frames, and 2,026 wait for their turn.");
-  reception.inHand = 2'090;
-  CHECK(health().text == "All is well: applications work on 2,090 received frames.");
-  reception.silent = {{"the stream of billing for types *", 64, now - std::chrono::minutes(12)}};
-  CHECK(health().level == "warning");
-  CHECK(health().text ==
-        "The stream of billing for types * has had 64 frames in hand for 12 m and has settled none of them.");
-  reception.unwantedTypes = {"order.*"};
-  CHECK(health().level == "warning");
-  CHECK(health().text == "Frames of type order.* wait for a stream for their type and session to be opened.");
-  stats.failed = 3;
-  peer.figures.peer = "bob";
-  peer.figures.sent = 1;
-  peer.figures.unattendedSince = now - std::chrono::minutes(4);
-  peer.figures.unattendedType = "invoice.paid";
-  CHECK(health().text == "Peer bob has deferred 1 message, and has had no application for type invoice.paid for 4 m.");
-  reception.unattended = {.frames = 2'090,
-                          .oldestAt = now - std::chrono::hours(1),
-                          .since = now - std::chrono::minutes(4),
-                          .type = "order.placed",
-                          .cause = "a stream for its type to be opened"};
-  CHECK(health().level == "warning");
-  CHECK(health().view == "inbox?state=unattended");
-  CHECK(health().text ==
-        "2090 frames wait for an application; type order.placed has had none for 4 m (they wait for a stream for its "
-        "type to be opened).");
-  reception.unattended.isCut = true;
-  CHECK(health().text.starts_with("At least 2090 frames wait for an application; "));
-  InboxInfo frame;
-  frame.type = "order.changed";
-  frame.retryCount = 9;
-  frame.lastError = "the application answers 503: database is locked";
-  reception.failing = {frame, frame};
-  CHECK(health().text ==
-        "A received frame of type order.changed has failed 9 times and is tried again: the application answers 503: "
-        "database is locked.");
-  CHECK(health().view == "inbox?state=backoff");
-  CHECK(page::healthOf(stats, {peer}, {}, reception, now).size() == 6);
-}
-
 TEST_CASE("The groups of dead letters say of how many they are, and each button is one for the state of its session") {
   const page::View view = operatorView();
   const auto shown = [&](std::uint64_t failed) {
@@ -409,7 +309,8 @@ TEST_CASE("A received frame has its payload, why it waits and what can be done; 
   const std::string shown =
       page("/inbox/" + id + "?source=urn%3Aagent%3Acarol&row=" + std::to_string(frame.at("row").get<int>()));
   CHECK(shown.find("{&quot;text&quot;:&quot;&lt;b&gt;&quot;}") != std::string::npos);
-  CHECK(shown.find("data-inbox=\"retry\"") != std::string::npos);
+  // It is unattended: no application would run it.
+  CHECK(shown.find("data-inbox=\"retry\"") == std::string::npos);
   CHECK(shown.find("data-inbox=\"discard\"") != std::string::npos);
   CHECK(shown.find("a stream for its type") != std::string::npos);
 }
@@ -428,11 +329,38 @@ TEST_CASE("A search that did not read all of the file says so") {
   CHECK(page::searchView(view, result).str().find("stopped early") != std::string::npos);
 }
 
+TEST_CASE("What callers changed is listed, the newest first, and a message that waits can be given up") {
+  page::View view = operatorView();
+  CHECK(page::changesView(view, {}).str().find("No caller has changed anything.") != std::string::npos);
+  Audit audit(nullptr, systemClock());
+  for (int at = 0; at < 201; ++at) {
+    audit.record({.name = "olga"}, "peers:pause", "<" + std::to_string(at) + ">", 1);
+  }
+  const std::vector<AuditEntry> entries = audit.last();
+  REQUIRE(entries.size() == 200);
+  CHECK(entries.front().target == "<200>");
+  CHECK(entries.back().target == "<1>");
+  CHECK(page::changesView(view, entries).str().find("&lt;200&gt;") != std::string::npos);
+  Explanation explanation;
+  explanation.message = messageOf("a");
+  explanation.message.messageId = "m-1";
+  const auto shows = [&](MessageState state) {
+    explanation.message.state = state;
+    return page::messageView(view, explanation, std::nullopt).str().find("data-fail=\"m-1\"") != std::string::npos;
+  };
+  CHECK(shows(MessageState::pending));
+  CHECK(shows(MessageState::sent));
+  CHECK(!shows(MessageState::failed));
+  CHECK(!shows(MessageState::sending));
+  view.roles = Roles{Role::read};
+  CHECK(!shows(MessageState::pending));
+}
+
 TEST_CASE("Peers that were added, and subscriptions, have forms for those that may operate") {
   page::View view = operatorView();
   page::PeerPage page{{}, {{.name = "orders", .peer = "a/b", .type = "order.*"}}};
   page.peer.figures.peer = "a/b";
-  CHECK(page::peerView(view, page).str().find("stands in the daemon's configuration") != std::string::npos);
+  CHECK(page::peerView(view, page).str().find("is in the daemon's configuration") != std::string::npos);
   CHECK(page::peerView(view, page).str().find("data-remove=\"peers/") == std::string::npos);
   page.peer.circuit.definition = R"({"url":"http://a/"})";
   const std::string html = page::peerView(view, page).str();

@@ -86,6 +86,13 @@ TEST_CASE("the networks of a peer are a field of the configuration, and a wrong 
 TEST_CASE("a wrong limit of a peer is named with its line and field") {
   CHECK(readPeer(R"("rate_limit": {"frames": 1000001})").problems ==
         std::vector<std::string>{"f:2: peers[0].rate_limit.frames: must be a whole number, 0 to 1000000"});
+  for (const char* const limit : {"{}", R"({"burst": 3})"}) {
+    CHECK(readPeer(R"("rate_limit": )" + std::string(limit)).problems ==
+          std::vector<std::string>{"f:2: peers[0].rate_limit.frames: is missing: the most messages in each `per`"});
+  }
+  CHECK(readPeer(R"("rate_limit": {"frames": 1, "rate": 3})").problems ==
+        std::vector<std::string>{
+            "f:2: peers[0].rate_limit.rate: there is no such field; the fields are burst, frames, per"});
   CHECK(
       readPeer(R"("retry": {"max_retrys": 1})").problems ==
       std::vector<std::string>{"f:2: peers[0].retry.max_retrys: there is no such field; did you mean 'max_retries'?"});

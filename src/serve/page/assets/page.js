@@ -29,7 +29,16 @@ function duration(ms) {
 
 const utc = (at) => `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
+// Shows the text once the next page is there.
+function toastLater(text) {
+  try {
+    sessionStorage.setItem('ackbox-toast', text);
+  } catch { /* it is not shown */ }
+}
+
 function toast(text, isBad) {
+  // The newest matters; others of its kind would cover the buttons.
+  for (const older of all('#toasts .toast')) older.remove();
   const shown = element('div', text, isBad ? 'toast bad' : 'toast');
   document.getElementById('toasts')?.append(shown);
   setTimeout(() => shown.remove(), isBad ? 9000 : 5000);
@@ -67,7 +76,7 @@ let isLeaving = false;
 function keyOf(node) {
   const data = node.dataset;
   const filter = node.closest('[data-filter]')?.dataset.filter;
-  return [node.tagName, data.post, data.bulk, data.test, data.inbox, data.remove, filter, node.getAttribute('href')].join(' ');
+  return [node.tagName, data.post, data.bulk, data.test, data.inbox, data.fail, data.remove, filter, node.getAttribute('href')].join(' ');
 }
 
 async function refresh() {
@@ -135,8 +144,10 @@ function showRates(stats) {
     const rates = { at: now };
     for (const total of totals) rates[total] = Math.max(0, ((stats[total] - last[total]) * 1000) / (now - last.at));
     history = [...history, rates].slice(-points);
+    // A mean of ten seconds: single messages would make it flicker.
+    const recent = history.filter((point) => now - point.at < 10000);
     for (const node of all('[data-rate]')) {
-      const rate = rates[node.dataset.rate];
+      const rate = recent.reduce((sum, point) => sum + point[node.dataset.rate], 0) / recent.length;
       node.textContent = rate >= 10 || rate === 0 ? grouped(Math.round(rate)) : rate.toFixed(1);
     }
     try {
@@ -281,7 +292,10 @@ async function act(button) {
   button.disabled = true;
   try {
     const { changed } = await post(button.dataset.post);
-    toast(changed ? `${button.textContent}: done.` : `${button.textContent}: nothing had to be changed.`);
+    const [, names, verb] = button.dataset.post.match(/^\w+\/(.*):(\w+)$/);
+    const name = names.split('/').map(decodeURIComponent).join(', ');
+    const said = { pause: 'is paused; its messages wait', resume: 'is tried again now', unblock: 'goes on' }[verb];
+    toast(changed || verb === 'resume' ? `${name} ${said}.` : `${name}: nothing had to be changed.`);
     await refresh();
   } catch (error) {
     toast(error.message, true);
@@ -340,11 +354,20 @@ function fateOf(verb, isOne) {
   return `${isOne ? 'It is put back at the end of its session' : 'They are put back at the end of their sessions'} and sent again. What a peer may have worked on without an answer can take effect twice.`;
 }
 
+// The choice without what failed after it was shown.
+function asOf(filter, shownAt) {
+  const choice = JSON.parse(filter);
+  if (choice.ids) return filter;
+  const { all, ...others } = choice;
+  return JSON.stringify({ ...others, older_than: `${Math.max(1, Date.now() - shownAt)}ms` });
+}
+
 async function bulk(button) {
   const { bulk: verb } = button.dataset;
   const { filter, subject } = button.closest('[data-filter]').dataset;
   try {
     const preview = await post(`dead-letters:${verb}?dry_run=true`, filter);
+    const shownAt = Date.now();
     const isAll = preview.is_complete;
     if (isAll && preview.count === 0) {
       toast('There are none any more.');
@@ -368,9 +391,13 @@ async function bulk(button) {
     if (!isAgreed) return button.focus();
     toast(`${name}: ${count} …`);
     isLeaving = verb === 'discard' && button.closest('[data-live="message"]') !== null;
-    const { changed } = await ended(await post(`dead-letters:${verb}`, filter));
-    toast(`${grouped(changed)} ${verb === 'retry' ? 'put back' : 'discarded'}.`);
-    if (isLeaving) location.assign(`${root}dead-letters`);
+    const { changed } = await ended(await post(`dead-letters:${verb}`, asOf(filter, shownAt)));
+    const text = `${grouped(changed)} ${verb === 'retry' ? 'put back, and sent when their turn comes' : 'discarded'}.`;
+    if (isLeaving) {
+      toastLater(text);
+      location.assign(`${root}dead-letters`);
+    }
+    toast(text);
     await refresh();
   } catch (error) {
     isLeaving = false;
@@ -378,22 +405,43 @@ async function bulk(button) {
   }
 }
 
+// Asks for the reason of what is given up; nothing if it is not to be.
+async function askReason(what, fate, usual) {
+  const label = element('label', 'Reason ');
+  const reason = element('input');
+  reason.value = usual;
+  reason.maxLength = 128;
+  label.append(reason);
+  const isAgreed = await ask('Give it up?', [element('p', `${what}.`), element('p', fate), label], 'Give up', 'danger');
+  return isAgreed ? reason.value.trim() || usual : null;
+}
+
+async function giveUp(button) {
+  const { fail: id } = button.dataset;
+  try {
+    const reason = await askReason(`Message ${id}`, 'It becomes a dead letter with this reason, and is not sent any more unless it is retried. Its session goes on.', 'marked-failed');
+    if (reason === null) return button.focus();
+    const { changed } = await ended(await post('messages:mark-failed', JSON.stringify({ ids: [id], reason })));
+    toast(changed ? `${id} is a dead letter now.` : 'It is on its way at this moment, or has ended. Try again.', !changed);
+    await refresh();
+  } catch (error) {
+    toast(error.message, true);
+  }
+}
+
 async function changeInbox(button) {
   const { inbox: verb } = button.dataset;
-  let choice = button.closest('[data-filter]').dataset.filter;
+  const { filter, subject } = button.closest('[data-filter]').dataset;
+  let choice = filter;
   try {
     if (verb === 'discard') {
-      const fate = element('p', 'It is not worked on any more, for good. Its sender gets a dead letter with this reason.');
-      const label = element('label', 'Reason ');
-      const reason = element('input');
-      reason.value = 'discarded';
-      reason.maxLength = 128;
-      label.append(reason);
-      if (!await ask('Give the frame up?', [fate, label], 'Give up', 'danger')) return button.focus();
-      choice = JSON.stringify({ ...JSON.parse(choice), reason: reason.value.trim() || 'discarded' });
+      const reason = await askReason(subject, 'It is not worked on any more, for good. Its sender gets a dead letter with this reason.', 'discarded');
+      if (reason === null) return button.focus();
+      choice = JSON.stringify({ ...JSON.parse(choice), reason });
     }
     const { changed } = await ended(await post(`inbox:${verb}`, choice));
-    toast(changed ? `${button.textContent.replace('…', '')}: done.` : 'An application works on it, or it has ended.');
+    const done = verb === 'discard' ? 'It is given up; its sender learns it.' : 'It runs as soon as its application takes it.';
+    toast(changed ? done : 'An application works on it, or it has ended.');
     await refresh();
   } catch (error) {
     toast(error.message, true);
@@ -404,7 +452,8 @@ async function changeInbox(button) {
 
 async function save(form) {
   const fields = Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value).trim()]));
-  const { name, definition, ...others } = fields;
+  const { name, definition, rate, ...others } = fields;
+  if (rate) others.rate_limit = { frames: Number(rate) };
   const { put, peer } = form.dataset;
   if (name === '') return toast('A name is missing.', true);
   const body = definition ?? JSON.stringify(Object.fromEntries(
@@ -412,8 +461,8 @@ async function save(form) {
   ));
   try {
     const { added } = await send('PUT', put + encodeURIComponent(name ?? ''), body);
-    toast(added ? 'Added.' : 'Changed.');
-    setTimeout(() => location.reload(), 600);
+    toastLater(`${name ?? ''} ${added ? 'is added' : 'is changed'}.`.trim().replace(/^is/, 'It is'));
+    location.reload();
   } catch (error) {
     toast(error.message, true);
   }
@@ -434,8 +483,9 @@ async function remove(button) {
   if (!await ask(`${button.textContent.replace('…', '')} ${decodeURIComponent(target.split('/')[1])}?`, parts, button.textContent.replace('…', ''), 'danger')) return button.focus();
   try {
     const made = await send('DELETE', fails.checked ? `${target}?messages=fail` : target);
-    toast(made.failed ? `Removed; ${grouped(made.failed)} messages became dead letters.` : 'Removed.');
-    setTimeout(() => (fate === 'messages' ? location.assign(`${root}peers`) : location.reload()), 600);
+    toastLater(made.failed ? `Removed; ${grouped(made.failed)} messages became dead letters.` : 'Removed.');
+    if (fate === 'messages') location.assign(`${root}peers`);
+    else location.reload();
   } catch (error) {
     toast(error.message, true);
   }
@@ -454,6 +504,7 @@ document.addEventListener('click', (event) => {
   if (button.dataset.bulk) bulk(button);
   if (button.dataset.test) sendTest(button);
   if (button.dataset.inbox) changeInbox(button);
+  if (button.dataset.fail) giveUp(button);
   if (button.dataset.remove) remove(button);
   if (button.dataset.copy) {
     const text = document.getElementById(button.dataset.copy).textContent;
@@ -462,8 +513,11 @@ document.addEventListener('click', (event) => {
 });
 
 showAddress();
-// On a telephone the tabs are one row that scrolls.
-document.querySelector('.bar [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+try {
+  const text = sessionStorage.getItem('ackbox-toast');
+  sessionStorage.removeItem('ackbox-toast');
+  if (text) toast(text);
+} catch { /* nothing was kept */ }
 if (document.querySelector('.bar')) {
   setInterval(() => {
     showTimes();
