@@ -46,6 +46,9 @@ Agent::~Agent() {
 
 OutboxOptions Agent::options() {
   OutboxOptions options = common_.swarm.outbox;
+  if (common_.patient) {
+    options.pollInterval = options.sharedPollInterval = std::chrono::seconds(1);
+  }
   options.agent = "urn:sim:" + place_.agent;
   options.log = [log = common_.reach.log(), &hands = common_.hands, place = place_](const LogRecord& record) {
     log(record);

@@ -40,6 +40,8 @@ struct Common {
   std::uint64_t asides = 0;
   /// From now on, handlers behave correctly.
   bool healed = false;
+  /// From now on, what waits is hours of its calendar away, and a life that begins polls seldom.
+  bool patient = false;
   /// The deliberate defect: effects are kept in memory and written after the ACK has left.
   bool canary = false;
 
