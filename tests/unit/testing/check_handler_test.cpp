@@ -103,6 +103,7 @@ TEST_CASE("the trace of a failing world shows the conversation, and not more of 
   for (const char* event : {"has enqueued m", "-> bank", "the handler is called with m", "bank -> ", "commits"}) {
     CHECK_MESSAGE(report.trace.find(event) != std::string::npos, event << " is not in\n" << report.trace);
   }
+  options.replay = report.replay;
   options.traceLinesMax = 5;
   CHECK(linesOf(checkHandler(remembering, eachOnce, options).trace) <= 6);
 }
