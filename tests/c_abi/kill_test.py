@@ -105,7 +105,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("source")
-    parser.add_argument("--kills", type=int, default=10 * int(os.environ.get("ACKBOX_TEST_SCALE", "1")))
+    parser.add_argument("--kills", type=int, default=int(10 * float(os.environ.get("ACKBOX_TEST_SCALE", "1"))))
     parser.add_argument("--seed", type=int, default=int(time.time()))
     options = parser.parse_args()
     print("seed", options.seed, flush=True)

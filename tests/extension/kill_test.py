@@ -88,10 +88,10 @@ def differences(file):
 
 
 def main():
-    scale = int(os.environ.get("ACKBOX_TEST_SCALE", "1"))
+    scale = float(os.environ.get("ACKBOX_TEST_SCALE", "1"))
     parser = argparse.ArgumentParser()
     parser.add_argument("programs", nargs=3)
-    parser.add_argument("--kills", type=int, default=30 * scale)
+    parser.add_argument("--kills", type=int, default=int(30 * scale))
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--careless", action="store_true")
     parser.add_argument("--application")

@@ -42,7 +42,7 @@ void cutSeeds(bool started) {
   const store::Writer::Totals before = store::Writer::totals();
   MESSAGE("first seed " << first << "; again with ACKBOX_TEST_SEED=" << first);
   std::uint64_t opened = 0;
-  for (std::uint64_t seed = first; seed < first + (isLongForm() ? scaled(3) : 2); ++seed) {
+  for (std::uint64_t seed = first; seed < first + scaled(isLongForm() ? 3 : 2); ++seed) {
     RunOptions options;
     options.seed = seed;
     options.started = started;
@@ -59,7 +59,7 @@ void cutSeeds(bool started) {
 }
 
 void failSyncs() {
-  // Of every two runs, one forgets all pages and the other some of them.
+  // Of every two runs, one forgets all pages and the other some of them; if a kind has one run, of every two kinds.
   constexpr std::uint64_t kFewRuns = 2;
   constexpr std::uint64_t kRuns = 3;
   constexpr std::uint64_t kImagesPerFailure = 3;
@@ -78,11 +78,12 @@ void failSyncs() {
       const TempDir folder;
       syncs = recordRun(folder, options).syncs[side];
     }
-    const std::uint64_t runs = std::min(syncs, isLongForm() ? scaled(kRuns) : kFewRuns);
+    const std::uint64_t runs = std::min(syncs, scaled(isLongForm() ? kRuns : kFewRuns));
     for (std::uint64_t run = 0; run < runs; ++run) {
       const TempDir folder;
-      options.failingSyncs[side] = 1 + run * syncs / runs;
-      options.forgetSeed = run % 2 == 0 ? 0 : run;
+      const std::uint64_t only = runs == 1 ? kind : 0;
+      options.failingSyncs[side] = 1 + run * syncs / runs + only * syncs / 8;
+      options.forgetSeed = (run + only) % 2 == 0 ? 0 : run + only;
       const RecordedRun recorded = recordRun(folder, options);
       failures += recorded.failures;
       const CutReport report = cutPower(folder, options, recorded, kImagesPerFailure);

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "handlers/planted_handlers.hpp"
+#include "support/scale.hpp"
 
 namespace {
 
@@ -84,7 +85,7 @@ int main(int argc, char** argv) {
   const bool writes = mode == "--write";
   const std::uint64_t worlds = writes ? 100 : 12;
   for (const test::PlantedHandler& sound : test::soundHandlers()) {
-    add(table, sound, worlds, writes);
+    add(table, sound, writes ? worlds : testing::scaled(worlds), writes);
   }
   for (const test::PlantedHandler& planted : test::plantedHandlers()) {
     add(table, planted, worlds, writes);

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "support/scale.hpp"
 #include "unit/delivery/stage.hpp"
 
 namespace ackbox::delivery::machine_property_test {
@@ -394,7 +395,7 @@ private:
 
 TEST_CASE(
     "P3, P4, P8, P12: through 20,000 random events nothing is dropped, reordered or charged for what others did") {
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::scaled(6); ++seed) {
     CAPTURE(seed);
     World(seed).run();
   }

@@ -18,6 +18,7 @@
 
 #include "ackbox/random.hpp"
 #include "reception/admission.hpp"
+#include "support/scale.hpp"
 
 namespace ackbox::reception::admission_property_test {
 namespace {
@@ -305,7 +306,7 @@ private:
 }  // namespace
 
 TEST_CASE("P4 P6: of any requests, each session's frames are taken once, in order, and without regard to others") {
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::scaled(8); ++seed) {
     CAPTURE(seed);
     World(seed).run();
   }

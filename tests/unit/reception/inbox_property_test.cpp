@@ -21,6 +21,7 @@
 #include "ackbox/random.hpp"
 #include "base/pattern.hpp"
 #include "reception/inbox_machine.hpp"
+#include "support/scale.hpp"
 
 namespace ackbox::reception::inbox_property_test {
 namespace {
@@ -431,7 +432,7 @@ private:
 }  // namespace
 
 TEST_CASE("P4 P12: in any order of events, turns are fair, in order, within bounds and wished for, and all end") {
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::scaled(8); ++seed) {
     CAPTURE(seed);
     World(seed).run();
   }
