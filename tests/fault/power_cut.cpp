@@ -54,9 +54,17 @@ public:
         require(agents.integrity(side) == "ok", "SQLite finds the file damaged");
       }
       const auto atBob = agents.effects(bob);
-      checkOnce(atBob);
-      checkOrder(atBob);
-      checkReplies(atBob, agents.effects(alice));
+      auto atAlice = agents.effects(alice);
+      const auto fetched = std::stable_partition(
+          atAlice.begin(), atAlice.end(), [](const auto& effect) { return effect.messageId.starts_with("re-"); });
+      const std::vector<TwoAgents::Effect> atBox(fetched, atAlice.end());
+      atAlice.erase(fetched, atAlice.end());
+      for (const auto& [peer, effects] : {std::pair(kBob, &atBob), std::pair(kBox, &atBox)}) {
+        checkOnce(peer, *effects);
+        checkOrder(peer, *effects);
+      }
+      checkPublications(atBob, atBox);
+      checkReplies(atBob, atAlice);
     } catch (const std::exception& error) {
       require(false, error.what());
     }
@@ -76,12 +84,16 @@ private:
     }
   }
 
-  void checkOnce(const std::vector<TwoAgents::Effect>& effects) {
+  void checkOnce(std::string_view peer, const std::vector<TwoAgents::Effect>& effects) {
     std::map<std::string, std::vector<std::string>> byId;
     for (const TwoAgents::Effect& effect : effects) {
       byId[effect.messageId].push_back(effect.data);
     }
     for (const Said& said : said_) {
+      if (said.peer != peer) {
+        require(!byId.contains(said.messageId), said.messageId + " took effect at another agent");
+        continue;
+      }
       const auto found = byId.find(said.messageId);
       const std::size_t count = found == byId.end() ? 0 : found->second.size();
       require(count <= 1, said.messageId + " took effect " + std::to_string(count) + " times");
@@ -95,12 +107,27 @@ private:
 
   [[nodiscard]] bool superseded(const Said& said) const {
     return !said.supersedeKey.empty() && std::any_of(said_.begin(), said_.end(), [&](const Said& other) {
-      return &other > &said && other.session == said.session && other.supersedeKey == said.supersedeKey &&
-             other.calledAt <= moment_;
+      return &other > &said && other.peer == said.peer && other.session == said.session &&
+             other.supersedeKey == said.supersedeKey && other.calledAt <= moment_;
     });
   }
 
-  void checkOrder(const std::vector<TwoAgents::Effect>& effects) {
+  // Both subscribers get what was published, or none.
+  void checkPublications(const std::vector<TwoAgents::Effect>& atBob, const std::vector<TwoAgents::Effect>& atBox) {
+    std::map<std::size_t, std::set<bool>> hasEffect;
+    for (const Said& said : said_) {
+      if (said.publication != 0 && said.discardCalledAt == kNever) {
+        const auto& effects = said.peer == kBob ? atBob : atBox;
+        hasEffect[said.publication].insert(std::ranges::find(effects, said.messageId, &TwoAgents::Effect::messageId) !=
+                                           effects.end());
+      }
+    }
+    for (const auto& [number, outcomes] : hasEffect) {
+      require(outcomes.size() == 1, "publish " + std::to_string(number) + " reached one subscriber only");
+    }
+  }
+
+  void checkOrder(std::string_view peer, const std::vector<TwoAgents::Effect>& effects) {
     std::map<std::pair<std::string, std::string>, std::uint64_t> last;
     std::map<std::string, std::size_t> place;
     for (const TwoAgents::Effect& effect : effects) {
@@ -116,7 +143,7 @@ private:
     std::map<std::string, std::size_t> before;
     for (const Said& said : said_) {
       const auto found = place.find(said.messageId);
-      if (found != place.end() && !said.rejected && !said.session.empty()) {
+      if (said.peer == peer && found != place.end() && !said.rejected && !said.session.empty()) {
         const auto known = before.find(said.session);
         require(known == before.end() || known->second < found->second,
                 said.messageId + " took effect before what was said earlier");

@@ -18,11 +18,15 @@ inline constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 
 /// A message of Alice, and its times as lengths of the record.
 struct Said {
+  /// `kBob`, who applies it, or `kBox`, from which Alice fetches it.
+  std::string peer;
   std::string messageId;
   std::string session;
   std::string data;
   std::string supersedeKey = {};
   bool rejected = false;
+  /// The number of the publish that it is of; 0: it is of none.
+  std::size_t publication = 0;
   std::size_t calledAt = kNever;
   std::size_t returnedAt = kNever;
   std::size_t discardCalledAt = kNever;
@@ -55,8 +59,8 @@ struct RunOptions {
   bool batchedLog = true;
 };
 
-/// Enqueues, batches, deliveries, rejections, lost answers, redrives, discards, restarts, in an order
-/// drawn from the seed.
+/// Enqueues, batches, publishes, deliveries, fetches from a mailbox, rejections, lost answers, redrives, discards,
+/// restarts, in an order drawn from the seed.
 [[nodiscard]] RecordedRun recordRun(const TempDir& folder, const RunOptions& options);
 
 /// The contents of each agent's disk.

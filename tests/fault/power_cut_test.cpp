@@ -1,9 +1,10 @@
 // Goal: a power cut at any moment breaks no promise (P1, P3, P4, P5, P6).
 // Method: two agents work on recorded disks in memory. The record gives the crash images: at every moment, synced data
 // with the unsynced writes dropped, kept and torn, in all single ways and in many seeded ones. Both agents are opened
-// on an image, verified, and left to finish; then Bob's effects are compared with Alice's completed enqueues. Some
-// images are cut again during recovery. ACKBOX_TEST_SCALE multiplies the images and ACKBOX_TEST_SEED sets the first
-// seed; the same machinery must notice a missing fsync, or it proves nothing.
+// on an image, verified, and left to finish; then the effects, Bob's and those that Alice fetches from a mailbox at
+// Bob, are compared with her completed enqueues and publishes. Some images are cut again during recovery.
+// ACKBOX_TEST_SCALE multiplies the images and ACKBOX_TEST_SEED sets the first seed; the same machinery must notice a
+// missing fsync, or it proves nothing.
 
 #include <doctest/doctest.h>
 
@@ -11,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "power_cut.hpp"
 #include "store/writer.hpp"
@@ -149,12 +151,19 @@ TEST_CASE("P3: a message given up stays so after a power cut, even when its sess
     agents.open(alice);
     for (const char* type : {"reject", "order"}) {
       Frame frame;
+      frame.peer = kBob;
       frame.id = type;
       frame.session = "s";
       frame.type = type;
       frame.data = "1";
       REQUIRE(agents.manager(alice).enqueue(frame).isNew());
-      said.push_back({frame.id, frame.session, frame.data, {}, frame.type == "reject", 0, record->length()});
+      said.push_back({.peer = kBob,
+                      .messageId = frame.id,
+                      .session = frame.session,
+                      .data = frame.data,
+                      .rejected = frame.type == "reject",
+                      .calledAt = 0,
+                      .returnedAt = record->length()});
     }
     while (agents.manager(alice).getStats().acked == 0) {
       agents.manager(alice).drainOnce();
@@ -167,6 +176,46 @@ TEST_CASE("P3: a message given up stays so after a power cut, even when its sess
     const DiskOperation& operation = record->operations()[moment];
     histories[operation.disk].apply(operation);
     if (operation.disk == bob && operation.kind == DiskCall::sync) {
+      const auto violations =
+          judgeImages(folder, RunOptions(), said, moment, {histories[alice].image(synced), histories[bob].image({})});
+      CHECK_MESSAGE(violations.empty(), violations.front());
+    }
+  }
+}
+
+TEST_CASE("P1 P3: what is published is kept for each subscriber when power fails at the moment of the return") {
+  const TempDir folder;
+  const auto record = std::make_shared<DiskRecord>();
+  std::vector<Said> said;
+  std::vector<std::size_t> returns;
+  {
+    TwoAgents agents(folder, Durability::powerCut, {}, record);
+    agents.open(bob);
+    agents.open(alice);
+    agents.subscribe();
+    for (const char* const data : {"1", "2", "3"}) {
+      const std::size_t calledAt = record->length();
+      const PublishReceipt receipt = agents.manager(alice).publish({.session = "s", .type = "order", .data = data});
+      REQUIRE(receipt.messages.size() == 2);
+      for (const PublishedMessage& message : receipt.messages) {
+        said.push_back({.peer = message.peer,
+                        .messageId = message.messageId,
+                        .session = "s",
+                        .data = data,
+                        .publication = returns.size() + 1,
+                        .calledAt = calledAt,
+                        .returnedAt = record->length()});
+      }
+      returns.push_back(record->length());
+    }
+  }
+  Survival synced;
+  synced.rule = Survival::Rule::none;
+  std::array<DiskHistory, 2> histories;
+  for (std::size_t moment = 1; moment <= returns.back(); ++moment) {
+    const DiskOperation& operation = record->operations()[moment - 1];
+    histories[operation.disk].apply(operation);
+    if (std::ranges::find(returns, moment) != returns.end()) {
       const auto violations =
           judgeImages(folder, RunOptions(), said, moment, {histories[alice].image(synced), histories[bob].image({})});
       CHECK_MESSAGE(violations.empty(), violations.front());

@@ -42,11 +42,12 @@ public:
   void perform(std::size_t steps) {
     open(bob);
     open(alice);
+    attempt([&] { agents_.subscribe(); });
     for (std::size_t step = 0; step < steps; ++step) {
       agents_.clock->advance(std::chrono::milliseconds(1500));
       agents_.busy = below(8) == 0;
       agents_.losesAnswers = below(6) == 0;
-      const std::uint64_t dice = below(20);
+      const std::uint64_t dice = below(25);
       attempt([&] { act(dice); });
     }
   }
@@ -89,11 +90,35 @@ private:
       redriveOrDiscard();
     } else if (dice < 17) {
       pull();
+    } else if (dice < 19) {
+      publish();
+    } else if (dice < 22) {
+      agents_.fetch();
     } else {
       // The last connection to close folds the log into the file and deletes it.
-      const Side side = dice < 19 ? alice : bob;
+      const Side side = dice < 24 ? alice : bob;
       agents_.close(side);
       open(side);
+    }
+  }
+
+  void publish() {
+    Frame frame;
+    frame.session = "s" + std::to_string(below(kSessions));
+    frame.type = below(3) == 0 ? "slow" : "order";
+    frame.data = '"' + std::string("news") + std::to_string(run_.said.size()) +
+                 std::string(below(5) == 0 ? 6000 : 10, 'x') + '"';
+    const std::size_t calledAt = now();
+    const PublishReceipt receipt = agents_.manager(alice).publish(frame);
+    const std::size_t number = run_.said.size() + 1;
+    for (const PublishedMessage& message : receipt.messages) {
+      run_.said.push_back({.peer = message.peer,
+                           .messageId = message.messageId,
+                           .session = frame.session,
+                           .data = frame.data,
+                           .publication = number,
+                           .calledAt = calledAt,
+                           .returnedAt = now()});
     }
   }
 
@@ -113,10 +138,16 @@ private:
       constexpr std::array<const char*, 8> kTypes{"order", "order", "order",  "order",
                                                   "order", "slow",  "reject", "slow-reject"};
       frame.type = kTypes[below(kTypes.size())];
+      frame.peer = below(3) == 0 ? kBox : kBob;
       // Some data fills several pages.
       frame.data = '"' + frame.id + std::string(below(5) == 0 ? 6000 : 10, 'x') + '"';
-      run_.said.push_back(
-          {frame.id, frame.session, frame.data, frame.supersedeKey, frame.type.ends_with("reject"), now()});
+      run_.said.push_back({.peer = frame.peer,
+                           .messageId = frame.id,
+                           .session = frame.session,
+                           .data = frame.data,
+                           .supersedeKey = frame.supersedeKey,
+                           .rejected = frame.type.ends_with("reject"),
+                           .calledAt = now()});
       frames.push_back(std::move(frame));
     }
     static_cast<void>(agents_.manager(alice).enqueueBatch(frames));

@@ -90,9 +90,13 @@ std::string TwoAgents::path(const TempDir& folder, Side side) {
 OutboxOptions TwoAgents::options(Side side) {
   OutboxOptions made;
   made.agent = side == alice ? "urn:agent:alice" : "urn:agent:bob";
-  PeerOptions other;
-  other.agent = side == alice ? "urn:agent:bob" : "urn:agent:alice";
-  made.peers.push_back(other);
+  if (side == alice) {
+    made.peers = {{.name = kBob, .agent = "urn:agent:bob"}, {.name = kBox, .agent = made.agent}};
+  } else {
+    PeerOptions peer;
+    peer.agent = "urn:agent:alice";
+    made.peers.push_back(peer);
+  }
   made.durability = durability_;
   made.vfs = machines_[side].disk->name();
   made.clock = clock;
@@ -120,6 +124,10 @@ void TwoAgents::open(Side side) {
 }
 
 void TwoAgents::close(Side side) {
+  if (side == bob) {
+    mailbox_.end();
+    turn(bob);
+  }
   // Posted work may still refer to the handler.
   machines_[side].inbound.reset();
   turn(side);
@@ -153,12 +161,35 @@ void TwoAgents::deliver(Side side) {
   }
 }
 
+void TwoAgents::subscribe() {
+  for (const char* const peer : {kBob, kBox}) {
+    OutboxOperator(manager(alice)).subscribe({.name = peer, .peer = peer});
+  }
+}
+
+void TwoAgents::fetch() {
+  mailbox_.fetch(*machines_[alice].inbound, losesAnswers, [this] {
+    turn(bob);
+    turn(alice);
+  });
+}
+
 InboundOptions TwoAgents::inboundOptions(Side side) {
   InboundOptions made;
-  made.peers = {{.agents = {"urn:agent:alice", "urn:agent:bob"}, .byCertificate = true}};
+  made.peers = {{.agents = {"urn:agent:alice", "urn:agent:bob"},
+                 .byCertificate = true,
+                 .byMailbox = side == alice,
+                 .mailboxes = {"urn:agent:alice"}}};
+  if (side == bob) {
+    made.deferred.mailboxes = mailbox_.hub();
+  }
   made.deferred.pools = {{{"slow-reject"}, 1}};
   made.deferred.executor = std::make_shared<const boost::asio::any_io_executor>(machines_[side].context.get_executor());
   made.deferred.handler = [this, side](DeferredFrame frame) {
+    if (!frame.frame().mailbox.empty()) {
+      mailbox_.take(std::move(frame));
+      return;
+    }
     frame.commit(
         [this, side, frame](InboundTransaction& transaction) { return effect(side, frame.frame(), transaction); });
   };
@@ -210,6 +241,7 @@ bool TwoAgents::heal() {
       OutboxOperator(manager(side)).retryFailed({});
       deliver(side);
     }
+    fetch();
     for (const Side side : kSides) {
       const Stats stats = manager(side).getStats();
       left += stats.pending + stats.sending + stats.sent + stats.failed + stats.inbox;

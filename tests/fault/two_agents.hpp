@@ -12,22 +12,28 @@
 
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "mailbox.hpp"
 #include "support/manual_clock.hpp"
 #include "support/memory_disk.hpp"
 #include "support/temp_dir.hpp"
 
 namespace ackbox::testing {
 
-/// The two machines. Alice sends; Bob applies her messages and replies.
+/// The two machines. Alice sends; Bob applies her messages and replies. He also keeps a mailbox of Alice, who sends to
+/// it and fetches from it, so that each cut of one machine is one of a hub, or of an agent that dials out.
 enum Side : std::size_t { alice = 0, bob = 1 };
 inline constexpr std::array<Side, 2> kSides{alice, bob};
+
+/// Alice's peers: Bob, and her mailbox at Bob. Both are subscribers of what she publishes.
+inline constexpr const char* kBob = "bob";
+inline constexpr const char* kBox = "box";
 
 /// Two agents with real managers, handlers and documents, on disks in memory, connected by a wire that a test may cut.
 /// Each frame that a handler accepts is written into table `effects` in the handler's transaction; Bob enqueues a
 /// reply, `re-` + the frame's id, in the same transaction.
 ///
-/// No threads: a run depends only on the actions of its test. Bob defers frames of type `slow` and `slow-reject`, and
-/// applies them later. Frames of type `reject` and `slow-reject` are refused until `merciful`; all are put off while
+/// No threads: a run depends only on the actions of its test. Both defer frames of type `slow` and `slow-reject`, and
+/// apply them later. Frames of type `reject` and `slow-reject` are refused until `merciful`; all are put off while
 /// Bob is `busy`.
 class TwoAgents {
 public:
@@ -46,6 +52,10 @@ public:
 
   /// Lets that side deliver all due messages: in one pass, or by its run.
   void deliver(Side side);
+  /// Bob and Alice's mailbox get what she publishes.
+  void subscribe();
+  /// Lets Alice fetch from her mailbox.
+  void fetch();
   /// Lets both sides deliver until nothing is left, including dead letters. False if messages remain.
   [[nodiscard]] bool heal();
 
@@ -93,6 +103,7 @@ private:
   const TempDir& folder_;
   const Durability durability_;
   std::array<Machine, 2> machines_;
+  Mailbox mailbox_{"urn:agent:alice"};
 };
 
 }  // namespace ackbox::testing
