@@ -13,7 +13,7 @@ namespace {
 
 // The id of the single wish, for all frames, in a pool that is not on demand.
 constexpr std::uint64_t kAnything = 0;
-// The least number of ended frames at a queue's front that is worth a removal.
+// The least number of ended frames at a queue's front, or of old entries of turns, that is worth a removal.
 constexpr std::size_t kEndedMin = 32;
 
 }  // namespace
@@ -128,66 +128,14 @@ void InboxMachine::makeReady(QueueNumber number, Queue& queue) {
   queue.state = State::ready;
   queue.ticket = ++lastTicket_;
   Sections::value_type& section = sectionOf(pool, queue.mailbox);
-  section.second.ready[fittingOf(section.second, queue)].push(queue.sender->second.number, {number, queue.ticket});
-  list(pool, section);
-}
-
-InboxMachine::Fitting InboxMachine::fittingOf(const Section& section, const Queue& queue) {
-  Fitting fitting;
-  for (const auto& [id, standing] : section.wishes) {
-    if (fitsPattern(standing.wish.types, queue.head().type->first) &&
-        fitsPattern(standing.wish.sessions, queue.session)) {
-      fitting.push_back(id);
-    }
-  }
-  return fitting;
-}
-
-void InboxMachine::want(std::size_t number, const Wish& wish) {
-  Pool& pool = pools_[number];
-  delivery::check(pool.limits.isOnDemand && wish.id != kAnything, "a wish is of a pool on demand");
-  delivery::check(pool.limits.isForMailboxes != wish.mailbox.empty(),
-                  "a wish of the mailboxes' pool names its mailbox");
-  Sections::value_type& section = sectionOf(pool, wish.mailbox);
-  const auto [place, isNew] = section.second.wishes.try_emplace(wish.id);
-  Wish& known = place->second.wish;
-  const bool isOther = isNew || known.types != wish.types || known.sessions != wish.sessions;
-  known = wish;
-  pool.byWish[wish.id] = &section;
-  if (isOther) {
-    sortAnew(section.second);
+  TurnQueue& turns = section.second.ready[fittingOf(section.second, queue)];
+  turns.push(queue.sender->second.number, {number, queue.ticket});
+  const std::size_t queues = pool.limits.isForMailboxes ? section.second.queues : queues_.size();
+  if (turns.size() > 2 * queues + kEndedMin) {
+    // Frames ended in it without a turn.
+    turns.sweep([this](const TurnQueue::Entry& entry) { return isCurrent(entry); });
   }
   list(pool, section);
-}
-
-void InboxMachine::unwant(std::size_t number, std::uint64_t id) {
-  Pool& pool = pools_[number];
-  const auto place = pool.byWish.find(id);
-  if (place == pool.byWish.end()) {
-    return;
-  }
-  Sections::value_type& section = *place->second;
-  pool.byWish.erase(place);
-  section.second.wishes.erase(id);
-  sortAnew(section.second);
-  list(pool, section);
-}
-
-void InboxMachine::sortAnew(Section& section) {
-  const bool isByType =
-      std::ranges::all_of(section.wishes, [](const auto& standing) { return standing.second.wish.sessions == "*"; });
-  // For each type found, the target of its queues: there may be many queues of few types.
-  std::unordered_map<const Types::value_type*, TurnQueue*> known;
-  for (auto& [fitting, turns] : std::exchange(section.ready, {})) {
-    while (const std::optional<TurnQueue::Entry> entry = popCurrent(turns)) {
-      const Queue& queue = queues_.at(entry->queue);
-      TurnQueue*& target = known[queue.head().type];
-      if (target == nullptr || !isByType) {
-        target = &section.ready[fittingOf(section, queue)];
-      }
-      target->push(queue.sender->second.number, *entry);
-    }
-  }
 }
 
 void InboxMachine::placeFreed(const Turn& turn) {
@@ -490,6 +438,18 @@ std::vector<std::string> InboxMachine::unwantedTypes(std::size_t pool, std::size
     }
   }
   return {found.begin(), found.end()};
+}
+
+std::size_t InboxMachine::turnsKept() const {
+  std::size_t kept = 0;
+  for (const Pool& pool : pools_) {
+    for (const auto& [mailbox, section] : pool.sections) {
+      for (const auto& [fitting, turns] : section.ready) {
+        kept += turns.size();
+      }
+    }
+  }
+  return kept;
 }
 
 SteadyTime InboxMachine::nextDue() const {

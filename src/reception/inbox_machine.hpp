@@ -90,6 +90,8 @@ public:
   [[nodiscard]] std::size_t mailboxes() const { return mailPool_ ? pools_[*mailPool_].sections.size() : 0; }
   /// The frames that wait for this agent, and those of them that are of this sender.
   [[nodiscard]] MailboxFill fillOf(const std::string& mailbox, const std::string& sender) const;
+  /// The entries of ready queues, with the old ones that no longer count.
+  [[nodiscard]] std::size_t turnsKept() const;
   /// Not counting own places.
   [[nodiscard]] std::size_t placesTaken(std::size_t pool) const { return pools_.at(pool).taken; }
 
@@ -177,6 +179,7 @@ private:
   static void dropIfUnused(Pool& pool, Sections::value_type& section);
   [[nodiscard]] Queue& queueOf(const Arrival& frame);
   void makeReady(QueueNumber number, Queue& queue);
+  [[nodiscard]] static bool fits(const Wish& wish, const Queue& queue);
   [[nodiscard]] static Fitting fittingOf(const Section& section, const Queue& queue);
   [[nodiscard]] std::optional<Turn> takeTurn(std::size_t pool);
   [[nodiscard]] std::optional<Turn> takeFrom(std::size_t pool, Section& section);
@@ -188,8 +191,10 @@ private:
   [[nodiscard]] static Standing* leastServed(const Pool& pool, Section& section, const Fitting& fitting);
   [[nodiscard]] bool isCurrent(const TurnQueue::Entry& entry) const;
   [[nodiscard]] std::optional<TurnQueue::Entry> popCurrent(TurnQueue& turns) const;
-  /// Regroups the ready queues after a change of wishes.
-  void sortAnew(Section& section);
+  /// Regroups the ready queues after a change of this wish, which may be gone. A group moves as a whole, unless the
+  /// wish is for some types or sessions: then each queue is compared with it, and with no other wish.
+  void sortAnew(Section& section, std::uint64_t id);
+  void addGroup(Section& section, const Fitting& fitting, TurnQueue&& turns);
   void forget(const Queue& queue, const Frame& frame);
   /// `keys`: in order.
   void dropGone(QueueNumber number, const std::vector<FrameKey>& keys);

@@ -8,6 +8,7 @@ void TurnQueue::push(SenderNumber sender, Entry entry) {
     order_.push_back(sender);
   }
   own.push_back(entry);
+  ++size_;
 }
 
 std::optional<TurnQueue::Entry> TurnQueue::pop(const std::function<bool(const Entry&)>& counts) {
@@ -20,6 +21,7 @@ std::optional<TurnQueue::Entry> TurnQueue::pop(const std::function<bool(const En
   const auto own = entries_.find(sender);
   const Entry next = own->second.front();
   own->second.pop_front();
+  --size_;
   if (own->second.empty()) {
     entries_.erase(own);
   } else {
@@ -33,12 +35,25 @@ const TurnQueue::Entry* TurnQueue::peek(const std::function<bool(const Entry&)>&
   return order_.empty() ? nullptr : &entries_.at(order_.front()).front();
 }
 
+void TurnQueue::sweep(const std::function<bool(const Entry&)>& counts) {
+  std::erase_if(order_, [&](SenderNumber sender) {
+    const auto own = entries_.find(sender);
+    size_ -= std::erase_if(own->second, [&](const Entry& entry) { return !counts(entry); });
+    const bool isEmpty = own->second.empty();
+    if (isEmpty) {
+      entries_.erase(own);
+    }
+    return isEmpty;
+  });
+}
+
 void TurnQueue::dropOld(const std::function<bool(const Entry&)>& counts) {
   while (!order_.empty()) {
     const auto own = entries_.find(order_.front());
     std::deque<Entry>& entries = own->second;
     while (!entries.empty() && !counts(entries.front())) {
       entries.pop_front();
+      --size_;
     }
     if (!entries.empty()) {
       return;

@@ -432,6 +432,53 @@ TEST_CASE("P12: a consumer has its own places while others have all that are sha
   CHECK(stage.take().size() == 1);
 }
 
+TEST_CASE(
+    "P11: frames that end in a mailbox whose agent sleeps leave nothing behind, and the others keep their turns") {
+  MailStage stage;
+  const FrameKey first = stage.mail("m", "1");
+  for (int number = 0; number < 1'000; ++number) {
+    stage.machine.arrived({.key = ++stage.last,
+                           .sender = "a",
+                           .queue = "a/m/2",
+                           .session = "2",
+                           .mailbox = "m",
+                           .type = "t",
+                           .expiresAt = wallAt(1)});
+  }
+  const FrameKey last = stage.mail("m", "2");
+  for (int number = 0; number < 1'000; ++number) {
+    const std::vector<Turn> overdue = stage.machine.takeOverdue([](WallTime) { return false; }, wallAt(1), 1);
+    REQUIRE(overdue.size() == 1);
+    stage.machine.headEnded(overdue.front().queue);
+  }
+  CHECK(stage.machine.turnsKept() < 100);
+  stage.want(1, "m");
+  CHECK(stage.takeKeys() == Keys{first, last});
+}
+
+TEST_CASE("P4 P12: what a consumer of some types and sessions changes by coming and going is its own part alone") {
+  MailStage stage;
+  const FrameKey one = stage.mail("m", "1");
+  const FrameKey two = stage.mail("m", "2");
+  const auto wantSession = [&](std::uint64_t id, const std::string& session) {
+    stage.machine.want(1, {.id = id, .sessions = session, .count = 1, .mailbox = "m"});
+  };
+  wantSession(5, "3");
+  CHECK(stage.take().empty());
+  wantSession(3, "2");
+  const std::vector<Turn> taken = stage.take();
+  CHECK(Stage::keysOf(taken) == Keys{two});
+  stage.machine.unwant(1, 3);
+  stage.machine.placeFreed(taken.front());
+  stage.machine.headReady(taken.front().queue);
+  CHECK(stage.take().empty());
+  // The same wish for another session, and for all.
+  wantSession(5, "1");
+  CHECK(stage.takeKeys() == Keys{one});
+  stage.want(4, "m");
+  CHECK(stage.takeKeys() == Keys{two});
+}
+
 TEST_CASE("P11: a mailbox without frames and consumers is forgotten, and one that no pool is for is ignored") {
   MailStage stage;
   for (int number = 0; number < 100; ++number) {
