@@ -49,9 +49,9 @@ std::string ackSettlement(const std::string& result) {
 }
 
 std::string rejectSettlement(const FrameResult& result) {
-  const std::string reason = reasonOf(result);
   return settlementWith("reject", [&](json::ObjectWriter& members) {
-    members.text("reason", reason.empty() ? std::string_view("rejected") : std::string_view(reason));
+    members.text("reason", !result.detail.empty() ? result.detail : !result.code.empty() ? result.code : "rejected");
+    members.textIfAny("code", result.code);
   });
 }
 
@@ -204,6 +204,20 @@ std::string settlementOf(std::string_view receipt, std::string_view settlement) 
   json::ObjectWriter members(json);
   members.text("receipt", receipt);
   return json.append(",").append(settlement).append("}");
+}
+
+std::optional<std::string> withoutCode(std::string_view settlement) {
+  std::optional<json::Members> members = json::Members::read(settlement);
+  const std::optional<std::string_view> code = members ? members->text("code") : std::nullopt;
+  if (!code) {
+    return std::nullopt;
+  }
+  FrameResult result;
+  result.code = *code;
+  result.detail = members->text("reason").value_or("");
+  return settlementOf(members->text("receipt").value_or(""), settlementWith("reject", [&](json::ObjectWriter& plain) {
+                        plain.text("reason", reasonOf(result));
+                      }));
 }
 
 std::string settleBody(std::span<const std::string> settlements) {

@@ -16,8 +16,8 @@
 
 namespace ackbox::protocol {
 
-/// The limits of a hub for one request that settles.
-inline constexpr std::size_t kSettlementsMost = 256;
+/// The limits of a hub for one request that settles, and for the result of each of its settlements.
+inline constexpr std::size_t kSettlementsMost = 1'024;
 inline constexpr std::size_t kSettledResultBytesMax = std::size_t{64} * 1024;
 
 /// A frame as the stream gives it.
@@ -85,6 +85,10 @@ struct MailboxVerdict {
 
 /// One settlement with its receipt, as an object.
 [[nodiscard]] std::string settlementOf(std::string_view receipt, std::string_view settlement);
+
+/// The settlement, a result of `settlementOf`, with its code in the reason, for a hub that knows no codes. Nothing if
+/// it has no code.
+[[nodiscard]] std::optional<std::string> withoutCode(std::string_view settlement);
 
 /// The body that settles; each text is a result of `settlementOf`.
 [[nodiscard]] std::string settleBody(std::span<const std::string> settlements);

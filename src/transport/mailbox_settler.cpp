@@ -106,6 +106,10 @@ void MailboxSettler::onAnswer(std::vector<Entry>&& batch, const HttpAnswer& answ
 
 void MailboxSettler::fail(std::vector<Entry>&& batch, std::string what, bool isOfBatch) {
   std::erase_if(batch, [this](const Entry& entry) { return entry.stream != stream_; });
+  if (isOfBatch && batch.size() == 1) {
+    // A hub of an earlier version refuses a member that it does not know.
+    batch.front().text = protocol::withoutCode(batch.front().text).value_or(std::move(batch.front().text));
+  }
   if (isOfBatch) {
     // One outcome that the hub does not accept must not hold the others back.
     batchMost_ = 1;

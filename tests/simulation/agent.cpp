@@ -189,14 +189,9 @@ void Agent::failed(const FailedEvent& event) {
   const Entry entry = known == nullptr ? Entry{} : *known;
   const std::uint32_t refusals = entry.refusals + common_.watch.refusedForItself(event.messageId);
   const bool spent = entry.deferred || refusals > common_.swarm.outbox.retry.maxRetries;
-  // The agent of a mailbox refuses what has expired, and what its deferred handler did not do in time, and its hub
-  // passes the refusal on.
-  const bool isPassedOn =
-      common_.hub.keeps(event.peer) && ((entry.expiresAt && event.error.starts_with("expired")) ||
-                                        (entry.deferred && event.error.starts_with("retry-budget")));
-  const bool fair = (event.reason == "rejected" && (entry.rejected || isPassedOn)) ||
-                    (event.reason == "retry-budget" && spent) || (event.reason == "expired" && entry.expiresAt) ||
-                    event.reason == "peer-killer" || (event.reason == "by-hand" && entry.markedFailed) ||
+  const bool fair = (event.reason == "rejected" && entry.rejected) || (event.reason == "retry-budget" && spent) ||
+                    (event.reason == "expired" && entry.expiresAt) || event.reason == "peer-killer" ||
+                    (event.reason == "by-hand" && entry.markedFailed) ||
                     (event.reason == "given-up" && entry.givenUp) ||
                     (event.reason == "discarded-by-policy" && entry.discarded);
   if (!fair) {

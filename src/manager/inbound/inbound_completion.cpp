@@ -18,6 +18,22 @@ constexpr std::size_t kPurgedResults = 4;
 // More ends in one job would hold the write lock for too long.
 constexpr std::size_t kEndsMax = 512;
 
+constexpr const char* kExpired = "expired";
+
+/// The answer in its form on the wire. The agent of a mailbox is the receiver of its frames, so its word that one has
+/// expired is no handler's.
+FrameResult resultOf(const InboundFrame& frame, HandlerResult answer, std::string_view& leftOut) {
+  const bool isReceivers = !frame.mailbox.empty() && frame.expiresAt;
+  if (isReceivers && answer.outcome == Outcome::term && answer.code == kExpired) {
+    FrameResult result;
+    result.outcome = answer.outcome;
+    result.code = std::move(answer.code);
+    result.detail = std::move(answer.detail);
+    return result;
+  }
+  return toFrameResult(std::move(answer), &leftOut);
+}
+
 }  // namespace
 
 void InboundEnds::finish(const store::InboxRow& row, const FrameResult& result) {
@@ -58,7 +74,7 @@ void InboundCompletion::run(store::Store& store, bool isHeld, InboundEnds& ends)
   }
   if (kind_.hasExpired) {
     result_.outcome = Outcome::term;
-    result_.code = "expired";
+    result_.code = kExpired;
     result_.detail = "the frame's expirytime passed before it was worked on";
     finish(ends);
     return;
@@ -69,7 +85,7 @@ void InboundCompletion::run(store::Store& store, bool isHeld, InboundEnds& ends)
     end_.kind = InboxEnd::Kind::deferred;
     return;
   }
-  result_ = toFrameResult(std::move(answer), &leftOut_);
+  result_ = resultOf(row_->frame, std::move(answer), leftOut_);
   if (result_.outcome == Outcome::ack || result_.outcome == Outcome::term) {
     finish(ends);
   } else if (kind_.isGivenBack && isPastHorizon_(row_->acceptedAt)) {

@@ -8,20 +8,20 @@
 
 #include "base/duration.hpp"
 #include "json/checked.hpp"
+#include "protocol/limits.hpp"
+#include "protocol/mailbox.hpp"
 #include "protocol/result_rules.hpp"
 #include "serve/http/query.hpp"
 
 namespace ackbox::serve {
 namespace {
 
-constexpr std::size_t kSettlementsMost = 1'024;
-constexpr std::size_t kResultBytesMost = std::size_t{64} * 1024;
-
 /// One settlement as it was sent.
 struct Sent {
   std::string receipt = {};
   std::string outcome = {};
   std::optional<std::string> reason = {};
+  std::optional<std::string> code = {};
   std::optional<std::chrono::milliseconds> after = {};
   std::optional<std::string> result = {};
 };
@@ -47,6 +47,8 @@ Sent readSent(std::string_view json) {
       sent.outcome = readText(object.members, name, value);
     } else if (name == "reason") {
       sent.reason = readText(object.members, name, value);
+    } else if (name == "code") {
+      sent.code = readText(object.members, name, value);
     } else if (name == "after") {
       sent.after = parseDuration(readText(object.members, name, value));
       if (!sent.after) {
@@ -78,10 +80,13 @@ Settlement settlementOf(Sent&& sent) {
   require(isAck || !sent.result, "result is for ack alone");
   require(isRetry || !sent.after, "after is for retry alone");
   require(isRetry || isReject || !sent.reason, "reason is for retry and reject alone");
+  require(isReject || !sent.code, "code is for reject alone");
+  require(!sent.code || (!sent.code->empty() && sent.code->size() <= protocol::kCodeBytesMax),
+          "code must have 1 to 128 bytes");
   require(!isReject || (sent.reason && !sent.reason->empty()), "a reject must have a reason");
   if (isAck) {
     const std::string result = std::move(sent.result).value_or(std::string());
-    require(result.size() <= kResultBytesMost, "result must be JSON of at most 64 KiB");
+    require(result.size() <= protocol::kSettledResultBytesMax, "result must be JSON of at most 64 KiB");
     if (const std::string_view problem = protocol::resultProblem(result); !problem.empty()) {
       throw InvalidRequest("result must be JSON of at most 64 KiB; it " + std::string(problem));
     }
@@ -89,7 +94,7 @@ Settlement settlementOf(Sent&& sent) {
   } else if (isRetry) {
     settlement.result = HandlerResult::notNow(std::move(sent.reason).value_or(std::string()), sent.after);
   } else if (isReject) {
-    settlement.result = HandlerResult::reject(std::move(*sent.reason));
+    settlement.result = HandlerResult::reject(std::move(*sent.reason), std::move(sent.code).value_or("rejected"));
   }
   return settlement;
 }
@@ -103,7 +108,7 @@ std::vector<Settlement> readSettlements(std::string_view body) {
     throw InvalidRequest("the body must be {\"settlements\":[...]}" +
                          (document.problem.empty() ? std::string() : ": " + document.problem));
   }
-  const json::CheckedElements elements = json::readArray(members[0].value, kSettlementsMost);
+  const json::CheckedElements elements = json::readArray(members[0].value, protocol::kSettlementsMost);
   if (!elements.problem.empty() || elements.values.empty()) {
     throw InvalidRequest("settlements must be an array of 1 to 1,024 objects" +
                          (elements.problem.empty() ? std::string() : ": " + elements.problem));

@@ -117,10 +117,14 @@ public:
       }
     }
   }
-  std::string settle(const std::string& token, const json& line, const std::string& outcome = "ack") {
+  std::string settle(const std::string& token, const json& line, const std::string& outcome = "ack",
+                     const std::string& code = {}) {
     json one = {{"receipt", line.at("receipt")}, {"outcome", outcome}};
     if (outcome == "reject") {
       one["reason"] = "not mine";
+    }
+    if (!code.empty()) {
+      one["code"] = code;
     }
     const json body = {{"settlements", json::array({one})}};
     const HttpReply reply = serve_.asker().ask("POST", "/v1/inbox/settle", body.dump(), kJson + bearer(token));
@@ -281,6 +285,25 @@ TEST_CASE("P3: a frame that its agent refuses is a dead letter at its sender, an
   CHECK(stage.settle(kCarolToken, next(carol)) == "settled");
   CHECK(stage.endOf(good) == MessageState::acked);
   CHECK(stage.endOf(bad) == MessageState::failed);
+}
+
+TEST_CASE("P10: the code of a refusal is the reason of the dead letter, but for codes that speak of the hub itself") {
+  Stage stage;
+  StreamReader carol = stage.open(kCarolToken);
+  const auto reasonOf = [&](const std::string& code, std::optional<WallTime> expiresAt) {
+    const std::string id =
+        stage.sender().enqueue({.peer = "carol", .type = "t", .data = "1", .expiresAt = expiresAt}).messageId;
+    CHECK(stage.settle(kCarolToken, next(carol), "reject", code) == "settled");
+    CHECK(stage.endOf(id) == MessageState::failed);
+    const MessageInfo found = stage.sender().find(id).value();
+    return found.reason + ": " + found.lastError;
+  };
+  const WallTime later = systemClock()->wallNow() + 1h;
+  CHECK(reasonOf("", std::nullopt) == "rejected: not mine");
+  CHECK(reasonOf("retry-budget", std::nullopt) == "retry-budget: not mine");
+  CHECK(reasonOf("expired", later) == "expired: not mine");
+  CHECK(reasonOf("expired", std::nullopt) == "rejected: expired: not mine");
+  CHECK(reasonOf("stale-epoch", later) == "rejected: stale-epoch: not mine");
 }
 
 TEST_CASE("P12: a request takes frames for a time: what is not settled in it comes again, as another run") {

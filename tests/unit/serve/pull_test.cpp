@@ -398,6 +398,9 @@ TEST_CASE("What cannot be a settlement is refused as a whole, and an unknown rec
   CHECK(one("") == 422);
   CHECK(one(",\"outcome\":\"nack\"") == 422);
   CHECK(one(",\"outcome\":\"reject\"") == 422);
+  CHECK(one(",\"outcome\":\"reject\",\"reason\":\"r\",\"code\":\"\"") == 422);
+  CHECK(one(",\"outcome\":\"reject\",\"reason\":\"r\",\"code\":\"" + std::string(129, 'x') + "\"") == 422);
+  CHECK(one(",\"outcome\":\"retry\",\"code\":\"c\"") == 422);
   CHECK(one(",\"outcome\":\"ack\",\"reason\":\"r\"") == 422);
   CHECK(one(",\"outcome\":\"ack\",\"result\":{\"a\"}") == 422);
   CHECK(one(",\"outcome\":\"ack\",\"result\":\"" + std::string(70'000, 'x') + "\"") == 422);
