@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cli/grammar_tree.hpp"
+#include "cli/shell_word.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -38,15 +39,6 @@ bool takesFile(const CommandEntry& command) {
   return false;
 }
 
-/// `text` in single quotes.
-std::string quoted(const std::string& text) {
-  std::string made = "'";
-  for (const char character : text) {
-    made += character == '\'' ? std::string("'\\''") : std::string(1, character);
-  }
-  return made + "'";
-}
-
 std::string bash(const std::vector<CommandEntry>& commands, const std::vector<OptionEntry>& globals) {
   std::ostringstream out;
   std::vector<std::string> names;
@@ -60,15 +52,16 @@ std::string bash(const std::vector<CommandEntry>& commands, const std::vector<Op
   out << "# bash completion for ackbox; made by `ackbox completion bash`\n_ackbox() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\n  COMPREPLY=()\n"
          "  if ((COMP_CWORD == 1)); then\n    mapfile -t COMPREPLY < <(compgen -W "
-      << quoted(joined(names)) << " -- \"$current\")\n    return\n  fi\n  case \"${COMP_WORDS[1]} $previous\" in\n";
+      << singleQuoted(joined(names))
+      << " -- \"$current\")\n    return\n  fi\n  case \"${COMP_WORDS[1]} $previous\" in\n";
   for (const CommandEntry& command : commands) {
     for (const OptionEntry& option : command.options) {
       if (option.value.empty() || option.names.empty()) {
         continue;
       }
-      out << "    " << quoted(command.name + " " + option.names.back()) << ") ";
+      out << "    " << singleQuoted(command.name + " " + option.names.back()) << ") ";
       if (!option.choices.empty()) {
-        out << "words=" << quoted(joined(option.choices)) << " ;;\n";
+        out << "words=" << singleQuoted(joined(option.choices)) << " ;;\n";
       } else {
         out << (option.value == "PATH" ? "compopt -o default; return ;;\n" : "return ;;\n");
       }
@@ -76,7 +69,7 @@ std::string bash(const std::vector<CommandEntry>& commands, const std::vector<Op
   }
   out << "  esac\n  if [[ -z $words ]]; then\n    case \"${COMP_WORDS[1]}\" in\n";
   for (const CommandEntry& command : commands) {
-    out << "      " << command.name << ") words=" << quoted(joined(wordsOf(command))) << " ;;\n";
+    out << "      " << command.name << ") words=" << singleQuoted(joined(wordsOf(command))) << " ;;\n";
   }
   out << "    esac\n    [[ $current == -* ]] || compopt -o default 2>/dev/null\n  fi\n"
          "  if [[ $current == -* || \" completion \" == *\" ${COMP_WORDS[1]} \"* || $previous == --* ]]; then\n"
@@ -108,7 +101,7 @@ std::string zsh(const std::vector<CommandEntry>& commands) {
   out << "#compdef ackbox\n# zsh completion for ackbox; made by `ackbox completion zsh`\n_ackbox() {\n"
          "  local -a commands=(\n";
   for (const CommandEntry& command : commands) {
-    out << "    " << quoted(command.name + ":" + zshHelp(command.help)) << '\n';
+    out << "    " << singleQuoted(command.name + ":" + zshHelp(command.help)) << '\n';
   }
   out << "  )\n  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n  fi\n"
          "  local command=$words[2]\n  shift words\n  ((CURRENT--))\n  case $command in\n";
@@ -117,11 +110,12 @@ std::string zsh(const std::vector<CommandEntry>& commands) {
     for (const OptionEntry& option : command.options) {
       for (const std::string& name : option.names) {
         out << " \\\n        "
-            << quoted(name + "[" + zshHelp(option.help) + "]" +
-                      (option.value.empty() ? std::string() : ":" + option.value + ":" + zshAction(option)));
+            << singleQuoted(name + "[" + zshHelp(option.help) + "]" +
+                            (option.value.empty() ? std::string() : ":" + option.value + ":" + zshAction(option)));
       }
       if (!option.positional.empty()) {
-        out << " \\\n        " << quoted((option.repeats ? "*:" : ":") + option.positional + ":" + zshAction(option));
+        out << " \\\n        "
+            << singleQuoted((option.repeats ? "*:" : ":") + option.positional + ":" + zshAction(option));
       }
     }
     out << " ;;\n";
@@ -134,20 +128,21 @@ std::string fish(const std::vector<CommandEntry>& commands) {
   std::ostringstream out;
   out << "# fish completion for ackbox; made by `ackbox completion fish`\ncomplete -c ackbox -f\n";
   for (const CommandEntry& command : commands) {
-    out << "complete -c ackbox -n __fish_use_subcommand -a " << command.name << " -d " << quoted(command.help) << '\n';
-    const std::string here = "complete -c ackbox -n " + quoted("__fish_seen_subcommand_from " + command.name);
+    out << "complete -c ackbox -n __fish_use_subcommand -a " << command.name << " -d " << singleQuoted(command.help)
+        << '\n';
+    const std::string here = "complete -c ackbox -n " + singleQuoted("__fish_seen_subcommand_from " + command.name);
     if (takesFile(command)) {
       out << here << " -F\n";
     }
     for (const OptionEntry& option : command.options) {
       if (option.names.empty()) {
-        out << (option.choices.empty() ? std::string() : here + " -a " + quoted(joined(option.choices)) + "\n");
+        out << (option.choices.empty() ? std::string() : here + " -a " + singleQuoted(joined(option.choices)) + "\n");
         continue;
       }
-      out << here << " -l " << option.names.back().substr(2) << " -d " << quoted(option.help);
+      out << here << " -l " << option.names.back().substr(2) << " -d " << singleQuoted(option.help);
       if (!option.value.empty()) {
         out << (option.value == "PATH" ? " -rF" : " -x");
-        out << (option.choices.empty() ? std::string() : " -a " + quoted(joined(option.choices)));
+        out << (option.choices.empty() ? std::string() : " -a " + singleQuoted(joined(option.choices)));
       }
       out << '\n';
     }

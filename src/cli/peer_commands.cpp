@@ -6,15 +6,9 @@
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
+#include "records/text.hpp"
 
 namespace ackbox::cli {
-namespace {
-
-std::string counted(std::uint64_t count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
-}  // namespace
 
 int addPeer(Console& console, const Arguments& arguments) {
   const std::string& name = *arguments.peer;
@@ -61,14 +55,16 @@ int removePeer(Console& console, const Arguments& arguments) {
                      .add("left", removal.left)
                      .add("subscriptions", removal.subscriptions));
   } else if (!removal.isRemoved) {
-    console.remark(name + " is not removed: " + counted(removal.left, "message") +
+    console.remark(name + " is not removed: " + records::countText(removal.left, "message") +
                    " to it wait; --fail-messages makes them dead letters");
   } else {
-    console.say(name + ": removed" +
-                (removal.failed == 0 ? "" : "; " + counted(removal.failed, "message") + " became dead letters") +
-                (removal.subscriptions == 0 ? "" : "; " + counted(removal.subscriptions, "subscription") + " with it"));
+    console.say(
+        name + ": removed" +
+        (removal.failed == 0 ? "" : "; " + records::countText(removal.failed, "message") + " became dead letters") +
+        (removal.subscriptions == 0 ? ""
+                                    : "; " + records::countText(removal.subscriptions, "subscription") + " with it"));
     if (removal.left != 0) {
-      console.remark(counted(removal.left, "message") +
+      console.remark(records::countText(removal.left, "message") +
                      " are in flight, or wait behind one: repeat the command with --fail-messages");
     }
   }

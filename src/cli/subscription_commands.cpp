@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ackbox/outbox_reader.hpp"
+#include "base/nested_error.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
@@ -22,7 +23,7 @@ int subscribe(Console& console, const Arguments& arguments) {
   try {
     isNew = openToChange(console.world(), arguments).subscribe(wanted);
   } catch (const OptionError& error) {
-    return console.fail(kUsage, error.field() + ": " + error.problem());
+    return console.fail(kUsage, circumstancesOf(error));
   } catch (const Error& error) {
     if (error.code() != Errc::unknownPeer) {
       throw;

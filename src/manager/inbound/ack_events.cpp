@@ -92,8 +92,7 @@ void enqueueAckEvents(store::Store& store, std::span<const store::InboxEnding> e
       entries.clear();
       std::transform(rest.begin(), others, std::back_inserter(entries),
                      [](const store::InboxEnding* end) { return ackEntryOf(*end); });
-      // A copy, because the enqueue may read the peers again.
-      enqueueAcksTo(store, std::string(sender->name), entries);
+      enqueueAcksTo(store, sender->name, entries);
     }
     rest.erase(rest.begin(), others);
   }

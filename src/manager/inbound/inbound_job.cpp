@@ -16,8 +16,6 @@
 namespace ackbox::manager {
 namespace {
 
-// The frame's own attribute is the origin of its trace; the header is the last hop. CloudEvents requires the two to be
-// equal if there is only one hop, so a frame without the attribute gets the header's value.
 protocol::DecodedRequest addressed(protocol::DecodedRequest decoded, const std::string& agent,
                                    const InboundOptions& options) {
   for (protocol::DecodedFrame& one : decoded.frames) {
@@ -30,6 +28,8 @@ protocol::DecodedRequest addressed(protocol::DecodedRequest decoded, const std::
   return decoded;
 }
 
+// The frame's own attribute is the origin of its trace; the header is the last hop. CloudEvents requires the two to be
+// equal if there is only one hop, so a frame without the attribute gets the header's value.
 protocol::DecodedRequest traced(protocol::DecodedRequest decoded, const InboundRequest& request) {
   if (protocol::isTraceparent(request.traceparent)) {
     for (protocol::DecodedFrame& one : decoded.frames) {

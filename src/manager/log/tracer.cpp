@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/exception_report.hpp"
+#include "base/published.hpp"
 #include "protocol/wire.hpp"
 
 namespace ackbox::manager {
@@ -33,25 +34,6 @@ TracedMessage messageOf(const InboundFrame& frame) noexcept {
           .type = frame.type,
           .dataBytes = frame.data.size(),
           .traceparent = frame.traceparent};
-}
-
-// As hooks know the outcome of an enqueue.
-EnqueueStatus statusOf(PublishStatus status) noexcept {
-  switch (status) {
-    case PublishStatus::stored:
-      return EnqueueStatus::stored;
-    case PublishStatus::duplicate:
-      return EnqueueStatus::duplicate;
-    case PublishStatus::noSubscriber:
-      return EnqueueStatus::unknownPeer;
-    case PublishStatus::queueFull:
-      return EnqueueStatus::queueFull;
-    case PublishStatus::frameTooLarge:
-      return EnqueueStatus::frameTooLarge;
-    case PublishStatus::invalidFrame:
-      return EnqueueStatus::invalidFrame;
-  }
-  return EnqueueStatus::invalidFrame;
 }
 
 }  // namespace
@@ -88,14 +70,7 @@ void Tracer::enqueueEnded(const Span& span, const std::error_code& error,
 
 void Tracer::publishEnded(const Span& span, const std::error_code& error,
                           const PublishReceipt& receipt) const noexcept {
-  calling("enqueueEnded", [&] {
-    EnqueueReceipt first{statusOf(receipt.status), {}, 0, receipt.detail};
-    if (!receipt.messages.empty()) {
-      first.messageId = receipt.messages.front().messageId;
-      first.sequence = receipt.messages.front().sequence;
-    }
-    hooks_->enqueueEnded(span, error, first);
-  });
+  calling("enqueueEnded", [&] { hooks_->enqueueEnded(span, error, asEnqueue(receipt)); });
 }
 
 Tracer::Span Tracer::requestBegan(SendRequest& request) const noexcept {

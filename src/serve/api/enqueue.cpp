@@ -10,6 +10,7 @@
 
 #include "ackbox/error.hpp"
 #include "base/hex.hpp"
+#include "base/published.hpp"
 #include "json/line.hpp"
 #include "protocol/wire.hpp"
 #include "records/subscription.hpp"
@@ -207,21 +208,10 @@ private:
   bool hasEnded(std::size_t count) { return turn_.fetch_sub(count) == count; }
 
   void publishEnded(Enqueued& enqueued, std::error_code failure, PublishReceipt receipt) {
-    using Status = PublishStatus;
-    const Status status = receipt.status;
     enqueued.failure = failure;
-    enqueued.receipt.status = status == Status::stored          ? EnqueueStatus::stored
-                              : status == Status::duplicate     ? EnqueueStatus::duplicate
-                              : status == Status::queueFull     ? EnqueueStatus::queueFull
-                              : status == Status::noSubscriber  ? EnqueueStatus::unknownPeer
-                              : status == Status::frameTooLarge ? EnqueueStatus::frameTooLarge
-                                                                : EnqueueStatus::invalidFrame;
-    enqueued.receipt.detail = receipt.detail;
-    if (!receipt.messages.empty()) {
-      enqueued.receipt.messageId = receipt.messages.front().messageId;
-      // An enqueue to one peer had used the key.
-      enqueued.isConflict = receipt.messages.front().peer.empty();
-    }
+    enqueued.receipt = asEnqueue(receipt);
+    // An enqueue to one peer had used the key.
+    enqueued.isConflict = !receipt.messages.empty() && receipt.messages.front().peer.empty();
     enqueued.published = std::move(receipt);
     if (hasEnded(1)) {
       start();
