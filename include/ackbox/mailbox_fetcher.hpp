@@ -48,6 +48,8 @@ struct MailboxStatus {
   std::string what = {};
   /// Gauge: frames that were fetched and whose outcome is not final.
   std::size_t inHand = 0;
+  /// Of these, frames whose request the handler has refused as a whole, see `MailboxFetcherOptions::onRefused`.
+  std::size_t refusedInHand = 0;
   /// Total: frames that came, each time that they came.
   std::uint64_t fetched = 0;
   /// Total: outcomes that the hub has stored.

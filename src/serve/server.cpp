@@ -139,14 +139,17 @@ std::string peersWithoutAcks(const Config& config) {
   return names;
 }
 
-OutboxManager openOutbox(const std::filesystem::path& file, const Config& config, std::shared_ptr<TraceHooks> trace) {
+OutboxManager openOutbox(const std::filesystem::path& file, const Config& config, std::shared_ptr<TraceHooks> trace,
+                         const std::shared_ptr<SecretWatch>& watch) {
   OutboxOptions options = config.outbox;
   options.trace = std::move(trace);
   const auto sender =
       std::make_shared<OauthSender>(std::make_shared<HttpSender>(config.sender), config.sender, config.oauth);
-  options.addedPeer = [config, sender](const std::string& name, const std::string& definition) {
+  sender->setRemoved([watch](std::string_view name) { watch->forgetAdded(name); });
+  options.addedPeer = [config, sender, watch](const std::string& name, const std::string& definition) {
     std::shared_ptr<OauthTokens> oauth;
     PeerOptions peer = definedPeer(name, definition, config, &oauth);
+    watch->watchAdded(peer, oauth);
     sender->use(name, std::move(oauth));
     return peer;
   };
@@ -167,8 +170,9 @@ public:
         stamps_(FileStamps::of(config_)),
         traces_(Traces::open(thread_.executor(), config_)),
         refusals_(std::make_shared<Refusals>(systemClock(), config_.outbox.log)),
-        service_(thread_.executor(), openOutbox(file, config_, traces_.hooks), config_.outbox, file, places_, events_,
-                 OwnFigures(config_, traces_.counts, refusals_)),
+        secretWatch_(std::make_shared<SecretWatch>(thread_.executor(), systemClock(), config_)),
+        service_(thread_.executor(), openOutbox(file, config_, traces_.hooks, secretWatch_), config_.outbox, file,
+                 places_, events_, OwnFigures(config_, traces_.counts, refusals_)),
         logins_(thread_.executor(), systemClock(), cookieName(config_), !config_.api.tls.certificateFile.empty()),
         gate_(service_, logins_, *refusals_, surface(), accessRules(config_.api)) {
     logins_.setEnded([this] { endRevoked(); });
@@ -190,9 +194,7 @@ public:
     if (tokenWatch_) {
       tokenWatch_->stop();
     }
-    if (secretWatch_) {
-      secretWatch_->stop();
-    }
+    secretWatch_->stop();
     if (fetchers_) {
       fetchers_->stop();
     }
@@ -252,7 +254,6 @@ private:
     transport::RequestSink sink;
     sink.bodyBytesMax = bodyBytesMax();
     sink.admit = [this](const transport::RequestHead& head) { return gate_.admit(head); };
-    secretWatch_ = std::make_shared<SecretWatch>(thread_.executor(), systemClock(), config_);
     service_.setSecretWatch(secretWatch_);
     service_.setConfig(std::make_shared<const Config>(config_));
     http_ = std::make_shared<transport::HttpServer>(thread_.executor(), listenOptions(config_.api, connections_.api),
@@ -440,12 +441,12 @@ private:
   FileStamps stamps_;
   const Traces traces_;
   const std::shared_ptr<Refusals> refusals_;
+  const std::shared_ptr<SecretWatch> secretWatch_;
   Service service_;
   Logins logins_;
   Gate gate_;
   // Null if there are no tokens.
   std::shared_ptr<TokenWatch> tokenWatch_;
-  std::shared_ptr<SecretWatch> secretWatch_;
   std::shared_ptr<transport::HttpServer> http_;
   // This and the following members are absent if no peer can send here. Runs of deferred frames begin on this thread,
   // so that thousands of them need no threads of their own.

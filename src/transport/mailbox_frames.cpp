@@ -72,6 +72,10 @@ bool MailboxFrames::add(std::uint64_t stream, MailboxFrame frame) {
   return true;
 }
 
+std::size_t MailboxFrames::refusedInHand() const {
+  return static_cast<std::size_t>(std::ranges::count_if(frames_, [](const auto& one) { return one.second.isRefused; }));
+}
+
 void MailboxFrames::setStream(std::uint64_t stream) {
   stream_ = stream;
   std::erase_if(frames_, [stream](const auto& one) { return one.second.isWaiting && one.second.stream != stream; });
@@ -141,9 +145,7 @@ void MailboxFrames::onAnswer(std::uint64_t number, const InboundResponse& respon
 void MailboxFrames::onRefusal(std::uint64_t number, const MailboxVerdict& verdict) {
   Entry& entry = frames_.at(number);
   means_.onRefused(entry.frame, verdict.what);
-  const auto held =
-      static_cast<std::size_t>(std::ranges::count_if(frames_, [](const auto& one) { return one.second.isRefused; }));
-  if (held > std::max<std::size_t>(means_.window / 2, 1)) {
+  if (refusedInHand() > std::max<std::size_t>(means_.window / 2, 1)) {
     settle(number, protocol::retrySettlement(verdict.what, kRefusedMost));
     return;
   }

@@ -48,6 +48,8 @@ public:
   void setStream(std::uint64_t stream);
 
   [[nodiscard]] std::size_t inHand() const noexcept { return frames_.size(); }
+  /// Of these, those whose request the handler has refused as a whole.
+  [[nodiscard]] std::size_t refusedInHand() const;
 
   /// Drops all frames.
   void close();

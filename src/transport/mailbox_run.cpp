@@ -225,7 +225,7 @@ void MailboxRun::onLine(std::string_view line) {
   }
   plan_->board->change([this](MailboxStatus& status) {
     ++status.fetched;
-    status.inHand = frames_->inHand();
+    count(status);
   });
 }
 
@@ -254,7 +254,7 @@ void MailboxRun::lose(MailboxState state, std::string what, MailboxPause& pause)
 void MailboxRun::onSettled(std::size_t settled, std::size_t reported) {
   plan_->board->change([&](MailboxStatus& status) {
     status.settled += settled;
-    status.inHand = frames_->inHand();
+    count(status);
   });
   if (reported > 0 && state_ == MailboxState::fetching && !what_.empty()) {
     show(state_, {});
@@ -262,9 +262,17 @@ void MailboxRun::onSettled(std::size_t settled, std::size_t reported) {
 }
 
 void MailboxRun::onRefused(const protocol::MailboxFrame& frame, const std::string& what) {
-  plan_->board->change([](MailboxStatus& status) { ++status.refused; });
+  plan_->board->change([this](MailboxStatus& status) {
+    ++status.refused;
+    count(status);
+  });
   callIfSet(plan_->options.onRefused, std::string_view(frame.source), std::string_view(frame.id),
             std::string_view(what));
+}
+
+void MailboxRun::count(MailboxStatus& status) const {
+  status.inHand = frames_->inHand();
+  status.refusedInHand = frames_->refusedInHand();
 }
 
 void MailboxRun::show(MailboxState state, std::string what) {
@@ -274,7 +282,7 @@ void MailboxRun::show(MailboxState state, std::string what) {
   const MailboxStatus now = plan_->board->change([this](MailboxStatus& status) {
     status.state = state_;
     status.what = what_;
-    status.inHand = frames_->inHand();
+    count(status);
   });
   if (isNew) {
     callIfSet(plan_->options.onState, now);

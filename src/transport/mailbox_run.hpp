@@ -86,6 +86,8 @@ private:
   void lose(MailboxState state, std::string what, MailboxPause& pause);
   void onSettled(std::size_t settled, std::size_t reported);
   void onRefused(const protocol::MailboxFrame& frame, const std::string& what);
+  /// Sets the gauges.
+  void count(MailboxStatus& status) const;
   void show(MailboxState state, std::string what);
   [[nodiscard]] std::optional<HttpPost> settlePost(std::string body, std::string& problem) const;
   [[nodiscard]] std::shared_ptr<const protocol::OwnHeaders> token(std::string& problem) const;

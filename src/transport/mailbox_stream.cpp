@@ -22,6 +22,8 @@ namespace {
 constexpr int kStreamStatus = 200;
 constexpr std::string_view kStreamType = "application/x-ndjson";
 constexpr std::size_t kTypeShownBytes = 100;
+// A hub sends one empty line in five seconds; so many within the time of `Wish::silence` are no hub's.
+constexpr std::size_t kEmptyLinesMost = 1'000;
 // As much of a refusal as can hold its text.
 constexpr std::size_t kRefusalBytesMax = 4096;
 
@@ -209,10 +211,23 @@ void MailboxStream::takeLines(std::string_view bytes) {
     }
     bytes.remove_prefix(length + 1);
     const std::string line = std::exchange(line_, {});
+    if (line.empty() && !mayBeEmpty()) {
+      end({.status = 0, .what = authority_ + ": the stream has nothing but empty lines, one upon the other"});
+      return;
+    }
     if (const std::shared_ptr<const Events> events = events_; events && !line.empty()) {
       events->onLine(line);
     }
   }
+}
+
+bool MailboxStream::mayBeEmpty() {
+  const SteadyTime now = options_->clock->steadyNow();
+  if (now - emptySince_ >= wish_.silence) {
+    emptySince_ = now;
+    emptyLines_ = 0;
+  }
+  return ++emptyLines_ <= kEmptyLinesMost;
 }
 
 void MailboxStream::refuse() {

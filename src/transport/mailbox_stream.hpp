@@ -42,6 +42,8 @@ private:
   void onHead();
   void takeBody();
   void takeLines(std::string_view bytes);
+  /// Counts an empty line; false if there are too many.
+  [[nodiscard]] bool mayBeEmpty();
   void refuse();
   void end(MailboxEnd end);
 
@@ -60,6 +62,9 @@ private:
   std::string refusal_;
   // The beginning of a line whose end has not come.
   std::string line_;
+  // The empty lines since then, a time of `Wish::silence` at most.
+  std::size_t emptyLines_ = 0;
+  SteadyTime emptySince_{};
   bool isOpen_ = false;
   bool isEnded_ = false;
   boost::beast::flat_buffer buffer_;

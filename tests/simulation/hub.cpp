@@ -40,6 +40,9 @@ void Hub::gave(const std::string& process, const std::string& box, const std::st
                const std::string& receipt) {
   reach_.saw(Situation::mailGiven);
   lastReceipts_[{process, box}] = receipt;
+  if (const Entry* const entry = ledger_.find(messageId); entry != nullptr && entry->to != box) {
+    ledger_.violated("P11", messageId + " to " + entry->to + " is given to " + box);
+  }
   if (box == fetcher_) {
     fetched_[receipt] = messageId;
     if (!given_.insert(messageId).second) {

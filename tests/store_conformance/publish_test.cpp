@@ -62,6 +62,24 @@ TEST_CASE("P2: a publish is a message for each subscriber, with numbers of its o
   CHECK(world.problems() == "");
 }
 
+TEST_CASE("P12: a transaction tells how many messages it has stored, without those that were undone") {
+  Published world;
+  const auto store = world.open();
+  Published::subscribe(*store, "alice");
+  Published::subscribe(*store, "bob");
+  inTransaction(*store, [&] {
+    CHECK(store->outbox().stored() == 0);
+    store->outbox().publish(frameOf("s"));
+    store->savepoint();
+    store->outbox().publish(frameOf("s"));
+    CHECK(store->outbox().stored() == 4);
+    store->rollbackToSavepoint();
+    CHECK(store->outbox().stored() == 2);
+    return true;
+  });
+  CHECK(store->outbox().stored() == 0);
+}
+
 TEST_CASE("P2: what is published outside sessions has no number, and goes to those who want any session") {
   Published world;
   const auto store = world.open();

@@ -10,6 +10,7 @@
 
 #include "ackbox/error.hpp"
 #include "ackbox/http_sender.hpp"
+#include "base/nested_error.hpp"
 #include "json/line.hpp"
 #include "records/peer.hpp"
 #include "serve/api/operations.hpp"
@@ -45,7 +46,7 @@ std::string collisionOf(Service& service, const PeerOptions& peer) {
   try {
     HttpSender(service.config().sender).usePeers(all);
   } catch (const OptionError& error) {
-    return error.field() + ": " + error.problem();
+    return circumstancesOf(error);
   }
   return {};
 }

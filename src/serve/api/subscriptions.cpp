@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "base/nested_error.hpp"
 #include "json/checked.hpp"
 #include "json/line.hpp"
 #include "records/subscription.hpp"
@@ -66,7 +67,7 @@ Response subscribed(Service& service, const Request& request, const PeerSubscrip
   try {
     isNew = service.changes().subscribe(subscription);
   } catch (const OptionError& error) {
-    return problemAnswer(422, "Invalid subscription", error.field() + ": " + error.problem());
+    return problemAnswer(422, "Invalid subscription", circumstancesOf(error));
   } catch (const Error& error) {
     if (error.code() != Errc::unknownPeer) {
       throw;

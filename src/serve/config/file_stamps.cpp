@@ -82,9 +82,14 @@ void addSecrets(std::string& stamp, const Destination& destination) {
   addSource<protocol::OwnHeaders>(stamp, destination.headers);
 }
 
-void addTokens(std::string& stamp, const TokensOfPeers& tokens) {
-  for (const auto& [name, one] : tokens) {
-    addSource<protocol::OwnHeaders>(stamp, SecretSource::bearer(one->rule().clientSecret));
+void addTokens(std::string& stamp, const OauthTokens& tokens) {
+  addSource<protocol::OwnHeaders>(stamp, SecretSource::bearer(tokens.rule().clientSecret));
+}
+
+void addSecrets(std::string& stamp, const DeliveryRule& rule) {
+  addSecrets<DeliveryRule>(stamp, rule);
+  if (rule.oauth) {
+    addTokens(stamp, *rule.oauth);
   }
 }
 
@@ -114,7 +119,9 @@ FileStamps FileStamps::of(const Config& config) {
   addTls(stamps.certificates, config.api.tls);
   addTls(stamps.certificates, config.sender.tls);
   addSecrets(stamps.secrets, "peers", config.outbox.peers);
-  addTokens(stamps.secrets, config.oauth);
+  for (const auto& [name, tokens] : config.oauth) {
+    addTokens(stamps.secrets, *tokens);
+  }
   if (config.inbox) {
     addTls(stamps.certificates, config.inbox->server.tls);
     addSecrets(stamps.secrets, "inbox.peers", config.inbox->handler.peers);

@@ -53,12 +53,10 @@ SecretWatch::SecretWatch(boost::asio::any_io_executor executor, std::shared_ptr<
       log_(config.outbox.log),
       grace_(config.sender.secretsGrace),
       alarm_(clock_->makeAlarm(executor_)) {
+  const MutexLock lock(mutex_);
   for (const PeerOptions& peer : config.outbox.peers) {
-    add("peers", peer.name, peer.secrets, problemOf<protocol::KeyRing>);
-    add("peers.headers", peer.name, peer.headers, problemOf<protocol::OwnHeaders>);
-  }
-  for (const auto& [name, tokens] : config.oauth) {
-    add("peers.oauth", name, tokens->watched(), problemOfTokens);
+    const auto tokens = config.oauth.find(peer.name);
+    addPeer(peer, tokens == config.oauth.end() ? nullptr : tokens->second, false);
   }
   if (config.inbox) {
     for (const InboundPeer& peer : config.inbox->handler.peers) {
@@ -79,11 +77,34 @@ SecretWatch::SecretWatch(boost::asio::any_io_executor executor, std::shared_ptr<
   }
 }
 
-void SecretWatch::add(std::string_view use, const std::string& name, const SecretSource& source, Check check) {
-  if (source) {
-    const MutexLock lock(mutex_);
-    entries_.push_back({source, check, {.use = std::string(use), .name = name, .cause = {}, .since = {}}});
+void SecretWatch::addPeer(const PeerOptions& peer, const std::shared_ptr<OauthTokens>& tokens, bool isAdded) {
+  add("peers", peer.name, peer.secrets, problemOf<protocol::KeyRing>, isAdded);
+  add("peers.headers", peer.name, peer.headers, problemOf<protocol::OwnHeaders>, isAdded);
+  if (tokens) {
+    add("peers.oauth", peer.name, tokens->watched(), problemOfTokens, isAdded);
   }
+}
+
+void SecretWatch::add(std::string_view use, const std::string& name, const SecretSource& source, Check check,
+                      bool isAdded) {
+  if (source) {
+    entries_.push_back({.source = source,
+                        .check = check,
+                        .state = {.use = std::string(use), .name = name, .cause = {}, .since = {}},
+                        .isAdded = isAdded,
+                        .number = ++lastNumber_});
+  }
+}
+
+void SecretWatch::watchAdded(const PeerOptions& peer, const std::shared_ptr<OauthTokens>& tokens) {
+  forgetAdded(peer.name);
+  const MutexLock lock(mutex_);
+  addPeer(peer, tokens, true);
+}
+
+void SecretWatch::forgetAdded(std::string_view name) {
+  const MutexLock lock(mutex_);
+  std::erase_if(entries_, [name](const Entry& entry) { return entry.isAdded && entry.state.name == name; });
 }
 
 void SecretWatch::start() {
@@ -124,17 +145,26 @@ void SecretWatch::look() {
 void SecretWatch::lookAt(std::size_t index) {
   SecretSource source;
   Check check = nullptr;
+  std::uint64_t number = 0;
   {
     const MutexLock lock(mutex_);
+    if (index >= entries_.size()) {
+      return;
+    }
     source = entries_[index].source;
     check = entries_[index].check;
+    number = entries_[index].number;
   }
   const std::string cause = check(source);
   SecretProblem state;
   std::string before;
   {
     const MutexLock lock(mutex_);
-    SecretProblem& known = entries_[index].state;
+    const auto entry = std::ranges::find(entries_, number, &Entry::number);
+    if (entry == entries_.end()) {
+      return;
+    }
+    SecretProblem& known = entry->state;
     before = std::exchange(known.cause, cause);
     known.since = before.empty() ? clock_->wallNow() : known.since;
     state = known;

@@ -3,6 +3,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,9 +29,9 @@ struct SecretProblem {
   WallTime since;
 };
 
-/// Checks every ten seconds whether all secrets of a configuration can be read and used. Requests find out as well, but
-/// only when one comes: until then the loss of a file would show nowhere. What becomes of the earlier secrets is
-/// decided where they are used (`SecretSource`).
+/// Checks every ten seconds whether all secrets of a configuration, and of added peers, can be read and used. Requests
+/// find out as well, but only when one comes: until then the loss of a file would show nowhere. What becomes of the
+/// earlier secrets is decided where they are used (`SecretSource`).
 ///
 /// Thread-safety: all members may be called from any thread.
 class SecretWatch : public std::enable_shared_from_this<SecretWatch> {
@@ -40,7 +41,12 @@ public:
   void start();
   void stop();
 
-  /// In the order of the configuration, as of the last look at each.
+  /// Watches the secrets of a peer that was added at run time, in place of those that it had. `tokens` may be null.
+  void watchAdded(const PeerOptions& peer, const std::shared_ptr<OauthTokens>& tokens) ACKBOX_EXCLUDES(mutex_);
+  /// The peer was removed.
+  void forgetAdded(std::string_view name) ACKBOX_EXCLUDES(mutex_);
+
+  /// In the order of the configuration, followed by added peers, as of the last look at each.
   [[nodiscard]] std::vector<SecretProblem> problems() const ACKBOX_EXCLUDES(mutex_);
   /// The gauge `ackbox_secrets_usable`.
   void write(protocol::Exposition& out) const ACKBOX_EXCLUDES(mutex_);
@@ -52,9 +58,14 @@ private:
     SecretSource source;
     Check check = nullptr;
     SecretProblem state;
+    bool isAdded = false;
+    std::uint64_t number = 0;
   };
 
-  void add(std::string_view use, const std::string& name, const SecretSource& source, Check check);
+  void addPeer(const PeerOptions& peer, const std::shared_ptr<OauthTokens>& tokens, bool isAdded)
+      ACKBOX_REQUIRES(mutex_);
+  void add(std::string_view use, const std::string& name, const SecretSource& source, Check check, bool isAdded = false)
+      ACKBOX_REQUIRES(mutex_);
   void arm();
   /// Looks at the next part of the entries, so that thousands of files do not delay requests.
   void look();
@@ -71,6 +82,7 @@ private:
   bool isStopped_ = false;
   mutable Mutex mutex_;
   std::vector<Entry> entries_ ACKBOX_GUARDED_BY(mutex_);
+  std::uint64_t lastNumber_ ACKBOX_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace ackbox::serve

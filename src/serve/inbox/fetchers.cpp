@@ -7,6 +7,7 @@
 
 #include "ackbox/error.hpp"
 #include "base/nested_error.hpp"
+#include "records/text.hpp"
 #include "serve/report.hpp"
 
 namespace ackbox::serve {
@@ -24,8 +25,7 @@ std::string_view remedyOf(MailboxState state) {
   switch (state) {
     case MailboxState::refused:
       return "the hub refuses this agent: correct url, token_file or agent of inbox.fetch, or the hub's mailboxes; it "
-             "is "
-             "asked again each minute at most";
+             "is asked again each minute at most";
     case MailboxState::fetching:
       return "frames come, but their outcomes cannot be reported to the hub, and are tried again: see the cause";
     default:
@@ -124,20 +124,28 @@ std::string Fetchers::problem() const {
                                                      : "no frames come from the mailbox ") +
              entry.url + ": " + status.what;
     }
+    if (status.refusedInHand > 0) {
+      return records::countText(status.refusedInHand, "frame") + " from the mailbox " + entry.url +
+             " are not taken here: list their sources in inbox.peers with by_mailbox";
+    }
   }
   return {};
 }
 
 void Fetchers::write(const Fetchers* fetchers, protocol::Exposition& out) {
+  const auto write = [&](std::uint64_t (*figureOf)(const MailboxStatus&)) {
+    if (fetchers != nullptr) {
+      for (const Entry& entry : fetchers->entries_) {
+        out.sample(figureOf(entry.fetcher.status()), {{"url", entry.url}});
+      }
+    }
+  };
   out.family("ackbox_mailbox_fetching", protocol::Exposition::Type::gauge,
              "1 while the stream of a mailbox of inbox.fetch is open.");
-  if (fetchers == nullptr) {
-    return;
-  }
-  for (const Entry& entry : fetchers->entries_) {
-    const bool isFetching = entry.fetcher.status().state == MailboxState::fetching;
-    out.sample(std::uint64_t{isFetching ? 1U : 0U}, {{"url", entry.url}});
-  }
+  write([](const MailboxStatus& status) -> std::uint64_t { return status.state == MailboxState::fetching ? 1 : 0; });
+  out.family("ackbox_mailbox_refused_frames", protocol::Exposition::Type::gauge,
+             "Fetched frames that this agent does not take: their source is not in inbox.peers with by_mailbox.");
+  write([](const MailboxStatus& status) -> std::uint64_t { return status.refusedInHand; });
 }
 
 }  // namespace ackbox::serve

@@ -24,7 +24,8 @@ constexpr std::size_t kUnreadFrameBytesMax = std::size_t{1024} * 1024;
 constexpr std::chrono::seconds kFrameTick{5};
 // Well within DeferredOptions::timeout.
 constexpr std::chrono::minutes kProgressPause{1};
-// Applications open streams for few types; the ends of further types are not remembered.
+// Applications open streams for few types; the ends of further types are not remembered. Of mailboxes, the oldest ends
+// are forgotten.
 constexpr std::size_t kEndedTypesMax = 64;
 constexpr std::size_t kEndedMailboxesMax = 1'024;
 // Keeps an application that opens and ends streams from filling the log.
@@ -35,7 +36,6 @@ constexpr std::size_t kUnwantedTypesMax = 64;
 // How many frames a stream gets at once after it stopped reading, until it reads again.
 constexpr std::size_t kBurstMin = 4;
 constexpr const char* kUnread = "a stream that reads";
-constexpr const char* kNoStream = "a stream for its type and session to be opened";
 
 bool fitsOne(const std::vector<std::string>& patterns, std::string_view type) {
   return std::ranges::any_of(patterns, [&](const std::string& pattern) { return fitsPattern(pattern, type); });
@@ -65,6 +65,7 @@ FrameStreams::FrameStreams(boost::asio::any_io_executor executor, std::shared_pt
       mailDemand_(std::make_shared<DeferredDemand>()),
       alarm_(clock_->makeAlarm(executor_)),
       beganAt_(clock_->wallNow()),
+      forgottenAt_(beganAt_),
       progressAt_(clock_->steadyNow() + kProgressPause) {}
 
 FrameStreams::~FrameStreams() = default;
@@ -74,6 +75,9 @@ bool FrameStreams::takes(std::string_view type) const {
 }
 
 std::optional<std::string> FrameStreams::emptyBecause(const StreamWish& wish) const {
+  if (wish.mailbox.ends_with('*')) {
+    return "'" + wish.mailbox + "' names no mailbox: a stream takes the frames of one agent, by its URI";
+  }
   if (!wish.mailbox.empty()) {
     return fitsOne(frames_.mailboxes, wish.mailbox)
                ? std::nullopt
@@ -272,8 +276,14 @@ void FrameStreams::ended(Number number, transport::AnswerEnd end) {
 void FrameStreams::noteEnded(const StreamWish& wish) {
   auto& ended = wish.mailbox.empty() ? endedAt_ : mailEndedAt_;
   const std::string& name = wish.mailbox.empty() ? wish.types : wish.mailbox;
-  if (ended.size() < (wish.mailbox.empty() ? kEndedTypesMax : kEndedMailboxesMax) || ended.contains(name)) {
-    ended.insert_or_assign(name, clock_->wallNow());
+  if (wish.mailbox.empty() && ended.size() >= kEndedTypesMax && !ended.contains(name)) {
+    return;
+  }
+  ended.insert_or_assign(name, clock_->wallNow());
+  if (mailEndedAt_.size() > kEndedMailboxesMax) {
+    const auto oldest = std::ranges::min_element(mailEndedAt_, {}, [](const auto& one) { return one.second; });
+    forgottenAt_ = std::max(forgottenAt_, oldest->second);
+    mailEndedAt_.erase(oldest);
   }
 }
 
@@ -406,6 +416,7 @@ void FrameStreams::addWaits(FrameWaits& waits) const {
     waits.holders.emplace(FrameWaits::Name(held.frame.frame().source, held.frame.frame().id),
                           nameOf(streams_.at(held.stream)) + " since " + formatTimestamp(held.givenAt));
   }
+  waits.mailboxes = frames_.mailboxes;
   for (const auto& [number, stream] : streams_) {
     waits.streams.push_back({stream.wish.types, stream.wish.sessions, stream.wish.mailbox});
     if (std::optional<SilentConsumer> silent = silentOf(stream)) {

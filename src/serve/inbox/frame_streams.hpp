@@ -201,8 +201,9 @@ private:
   const WallTime beganAt_;
   // When the last stream for these types ended; kept for a limited number of types.
   std::map<std::string, WallTime, std::less<>> endedAt_;
-  // The same by mailbox.
+  // The same by mailbox; and when the last stream of a mailbox that is in neither list ended, at the latest.
   std::map<std::string, WallTime, std::less<>> mailEndedAt_;
+  WallTime forgottenAt_;
   SteadyTime progressAt_;
   bool isTicking_ = false;
   // The last check found frames without an open stream.

@@ -18,7 +18,6 @@ namespace {
 // An application may take this long for a frame.
 constexpr std::chrono::minutes kSilence{5};
 constexpr std::size_t kUnattendedTypesMax = 64;
-constexpr const char* kNotFetched = "its agent to open a stream for its mailbox";
 constexpr const char* kNoApplication = "a stream for its type to be opened";
 
 }  // namespace
@@ -26,8 +25,7 @@ constexpr const char* kNoApplication = "a stream for its type to be opened";
 void FrameStreams::addApplications(std::vector<Application>& applications) const {
   const auto isOpen = [this](std::string_view types) {
     return std::ranges::any_of(streams_, [&](const auto& one) {
-      return one.second.wish.mailbox.empty() && one.second.wish.window > 0 &&
-             commonPattern(one.second.wish.types, types);
+      return one.second.wish.mailbox.empty() && commonPattern(one.second.wish.types, types);
     });
   };
   for (std::string& type : demand_->unwantedTypes(kUnattendedTypesMax)) {
@@ -66,7 +64,7 @@ void FrameStreams::addMailboxes(std::vector<Application>& applications) const {
     return;
   }
   std::map<std::string, Application> known;
-  known["*"] = {"*", beganAt_, kNotFetched, std::nullopt, "*"};
+  known["*"] = {"*", forgottenAt_, kNotFetched, std::nullopt, "*"};
   for (const auto& [mailbox, at] : mailEndedAt_) {
     known[mailbox] = {"*", at, kNotFetched, std::nullopt, mailbox};
   }

@@ -14,6 +14,11 @@
 
 namespace ackbox::serve {
 
+/// What frames wait for while no stream takes them.
+inline constexpr const char* kNoStream = "a stream for its type and session to be opened";
+inline constexpr const char* kNotFetched = "its agent to open a stream for its mailbox";
+inline constexpr const char* kNoMailbox = "inbox.mailboxes to name its agent, or for an operator to discard it";
+
 /// What the frames of the inbox wait for, at one moment.
 struct FrameWaits {
   /// An entry of `inbox.deliver` or `inbox.pull`.
@@ -49,6 +54,8 @@ struct FrameWaits {
   /// In the order in which they are tried for a type.
   std::vector<Entry> entries = {};
   std::vector<Stream> streams = {};
+  /// The agents that have a mailbox, as patterns.
+  std::vector<std::string> mailboxes = {};
   std::vector<SilentConsumer> silent = {};
 
   /// Adds to the frame what this object knows beyond the file.
@@ -90,11 +97,15 @@ private:
     });
   }
 
+  [[nodiscard]] bool isMailbox(const std::string& agent) const {
+    return std::ranges::any_of(mailboxes, [&](const std::string& pattern) { return fitsPattern(pattern, agent); });
+  }
+
   void completeByMailbox(InboxInfo& frame) const {
     if (hasStream(frame)) {
       set(frame, InboxState::waiting, {});
     } else {
-      set(frame, InboxState::unattended, "its agent to open a stream for its mailbox");
+      set(frame, InboxState::unattended, isMailbox(frame.mailbox) ? kNotFetched : kNoMailbox);
     }
   }
 
@@ -106,7 +117,7 @@ private:
     }
     std::string waitsFor = entry->waitsFor;
     if (entry->way == "pull" && !hasStream(frame)) {
-      waitsFor = "a stream for its type and session to be opened";
+      waitsFor = kNoStream;
     }
     set(frame, waitsFor.empty() ? InboxState::waiting : InboxState::unattended, waitsFor);
   }

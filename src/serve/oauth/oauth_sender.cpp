@@ -93,6 +93,9 @@ void OauthSender::removePeer(std::string_view name) {
     accounts_.erase(found);
   }
   inner_->removePeer(name);
+  if (removed_) {
+    removed_(name);
+  }
 }
 
 void OauthSender::start(const boost::asio::any_io_executor& executor) {

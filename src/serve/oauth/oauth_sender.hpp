@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "ackbox/http_sender.hpp"
 #include "ackbox/options.hpp"
@@ -33,6 +34,9 @@ public:
 
   /// The tokens of a peer that is added or changed; null if it has none. Before `changePeer`.
   void use(const std::string& peer, std::shared_ptr<OauthTokens> tokens) ACKBOX_EXCLUDES(mutex_);
+
+  /// `removed` is called when a peer was removed, on the manager's executor. Before the sender is used.
+  void setRemoved(std::function<void(std::string_view peer)> removed) { removed_ = std::move(removed); }
 
   [[nodiscard]] std::uint32_t initialCredit() const override { return inner_->initialCredit(); }
   void usePeers(std::span<const PeerOptions> peers) override;
@@ -62,6 +66,7 @@ private:
   const std::shared_ptr<Sender> inner_;
   const std::shared_ptr<const HttpSenderOptions> options_;
   const MakePoster makePoster_;
+  std::function<void(std::string_view peer)> removed_;
   // Owned by the manager's executor.
   boost::asio::any_io_executor executor_;
   std::shared_ptr<transport::HttpPoster> poster_;

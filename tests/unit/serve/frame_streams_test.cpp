@@ -99,6 +99,45 @@ TEST_CASE("P13: what no open stream fits is away since the last one for it ended
   CHECK(known()[1].awaySince == begin);
 }
 
+TEST_CASE(
+    "P13: of more mailboxes than are remembered, the oldest ends are forgotten, and are no earlier than the others") {
+  boost::asio::io_context context;
+  const auto clock = std::make_shared<testing::ManualClock>();
+  const auto streams = std::make_shared<FrameStreams>(context.get_executor(), clock, systemRandom(), 256,
+                                                      StreamedFrames{.mailboxes = {"urn:*"}}, LogSink());
+  const auto comeAndGo = [&](int number) {
+    const auto client = std::make_shared<testing::Client>();
+    REQUIRE(streams->open({.mailbox = "urn:" + std::to_string(number)}, client, {}));
+    clock->advance(std::chrono::seconds(1));
+    client->watcher.ended(transport::AnswerEnd::lost);
+  };
+  const auto awaySince = [&](const std::string& mailbox) {
+    std::vector<Application> applications;
+    streams->addApplications(applications);
+    const auto found = std::ranges::find(applications, mailbox, &Application::mailbox);
+    return found == applications.end() ? std::nullopt : found->awaySince;
+  };
+  const WallTime begin = clock->wallNow();
+  for (int number = 1; number <= 1'024; ++number) {
+    comeAndGo(number);
+  }
+  CHECK(awaySince("*") == begin);
+  CHECK(awaySince("urn:1") == begin + std::chrono::seconds(1));
+  comeAndGo(1'025);
+  CHECK(awaySince("urn:1025") == clock->wallNow());
+  CHECK_FALSE(awaySince("urn:1"));
+  CHECK(awaySince("*") == begin + std::chrono::seconds(1));
+}
+
+TEST_CASE("A stream of a mailbox names one agent, and no pattern") {
+  boost::asio::io_context context;
+  const FrameStreams streams(context.get_executor(), systemClock(), systemRandom(), 256,
+                             StreamedFrames{.mailboxes = {"urn:team:*"}}, LogSink());
+  CHECK_FALSE(streams.emptyBecause({.mailbox = "urn:team:carol"}));
+  CHECK(streams.emptyBecause({.mailbox = "urn:team:*"}) ==
+        "'urn:team:*' names no mailbox: a stream takes the frames of one agent, by its URI");
+}
+
 TEST_CASE("A stream is never silent for 10 s, and a line that was not taken is not followed by another") {
   testing::StreamStage stage;
   const auto client = stage.open();

@@ -86,4 +86,16 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("P13: a frame of an agent that has no mailbox any more waits for the configuration, and not for its agent") {
+  FrameWaits waits;
+  InboxInfo frame = frameOf(InboxState::waiting);
+  frame.mailbox = "urn:team:carol";
+  CHECK(completed(waits, frame).waitsFor == "inbox.mailboxes to name its agent, or for an operator to discard it");
+  waits.mailboxes = {"urn:team:*"};
+  CHECK(completed(waits, frame).waitsFor == "its agent to open a stream for its mailbox");
+  CHECK(completed(waits, frame).state == InboxState::unattended);
+  waits.streams = {{"*", "*", frame.mailbox}};
+  CHECK(completed(waits, frame).state == InboxState::waiting);
+}
+
 }  // namespace ackbox::serve::frame_waits_test

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "serve/config/config.hpp"
+#include "serve/config/file_stamps.hpp"
 #include "serve/oauth/oauth_sender.hpp"
 #include "support/manual_clock.hpp"
 #include "transport/http_server.hpp"
@@ -535,6 +536,22 @@ TEST_CASE("A configuration of oauth is complete, encrypted, and alone") {
   static_cast<void>(readPeerDefinition("bob", definition.dump(), config, true, found, &tokens));
   REQUIRE(found.size() == 1);
   CHECK(found.front().field == "oauth.client_secret_file");
+}
+
+TEST_CASE("The client secret of an application is among the secrets whose change a reload reports") {
+  const TempDir dir;
+  const std::string file = dir.file("secret").string();
+  writePrivateFile(file, kSecret + "\n");
+  const json oauth = {{"token_url", "https://t/token"}, {"client_id", "a"}, {"client_secret_file", file}};
+  const json rule = {{"types", "t"}, {"url", "https://127.0.0.1:1/"}, {"oauth", oauth}};
+  const json inbox = {{"listen", "127.0.0.1:0"}, {"allow_anonymous", true}, {"deliver", json::array({rule})}};
+  std::vector<ConfigProblem> problems;
+  const Config config = readConfig(json{{"agent", "urn:a"}, {"inbox", inbox}}.dump(), {}, problems);
+  REQUIRE_MESSAGE(problems.empty(), problems.front().field << ": " << problems.front().what);
+  const FileStamps before = FileStamps::of(config);
+  CHECK(before.differencesFrom(FileStamps::of(config)) == "nothing");
+  writePrivateFile(file, kSecret + "-new\n");
+  CHECK(before.differencesFrom(FileStamps::of(config)) == "secrets");
 }
 
 }  // namespace ackbox::serve::oauth_test

@@ -122,6 +122,25 @@ TEST_CASE("P13: headers that are gone or malformed are told like secrets, and th
   CHECK(stage.watch->problems()[0].cause.find("hidden") == std::string::npos);
 }
 
+TEST_CASE("P13: the secrets of a peer that was added at run time are watched until it is removed") {
+  Watched stage;
+  stage.write(7, kSecret);
+  const PeerOptions added{.name = "bob", .secrets = SecretSource::file(stage.file(7))};
+  stage.watch->watchAdded(added, nullptr);
+  stage.watch->watchAdded(added, nullptr);
+  stage.passTenSeconds();
+  std::filesystem::remove(stage.file(7));
+  stage.passTenSeconds();
+  REQUIRE(stage.watch->problems().size() == 1);
+  CHECK(stage.watch->problems()[0].name == "bob");
+  stage.watch->forgetAdded("peer0");
+  stage.watch->forgetAdded("bob");
+  CHECK(stage.watch->problems().empty());
+  stage.passTenSeconds();
+  CHECK(stage.figures().find("bob") == std::string::npos);
+  CHECK(stage.figures().find("peer0") != std::string::npos);
+}
+
 TEST_CASE("Each of many secrets is looked at within eleven seconds, a part each second") {
   Watched stage(95);
   for (int index = 0; index < 95; ++index) {

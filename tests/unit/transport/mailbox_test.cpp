@@ -93,7 +93,7 @@ TEST_CASE("P3: only a term of the handler is a reject; a charged nack is a retry
   stage.handler->take().answer(resultOf(Outcome::term, "no-order", "no such order"));
   RawConnection settling = stage.hub.accept();
   CHECK(settled(settling, {"r-1"}) ==
-        R"({"settlements":[{"receipt":"r-1","outcome":"reject","reason":"no-order: no such order"}]})");
+        R"({"settlements":[{"receipt":"r-1","outcome":"reject","reason":"no such order","code":"no-order"}]})");
   stream.send(lineOf("m-2", "r-2"));
   FrameResult later = resultOf(Outcome::nack, "", "locked");
   later.retryAfter = 1500ms;
@@ -139,6 +139,20 @@ TEST_CASE("P3: a handler that is away, or refuses a request as a whole, costs no
   CHECK(settled(settling, {"r-1"}) == R"({"settlements":[{"receipt":"r-1","outcome":"ack"}]})");
 }
 
+TEST_CASE("P11: a hub that sends nothing but empty lines loses its stream; a few of them are none too many") {
+  MailboxStage stage;
+  stage.start();
+  RawConnection stream = stage.hub.stream();
+  for (int look = 0; look < 4; ++look) {
+    stage.clock->advance(20s);
+    stream.send(std::string(400, '\n') + lineOf("m-" + std::to_string(look), "r"));
+    static_cast<void>(stage.handler->take());
+  }
+  CHECK(stage.lastState() == "fetching");
+  stream.send(std::string(2'000, '\n'));
+  CHECK(testing::comesTo([&] { return stage.lastState().find("nothing but empty lines") != std::string::npos; }));
+}
+
 TEST_CASE("P12: frames that the handler refuses take half of the window at most") {
   MailboxStage stage(4);
   stage.start();
@@ -152,6 +166,12 @@ TEST_CASE("P12: frames that the handler refuses take half of the window at most"
         R"({"settlements":[{"receipt":"r-3","outcome":"retry","reason":"HTTP 403: Refused: Not this one.",)"
         R"("after":"60000ms"}]})");
   CHECK(testing::comesTo([&] { return stage.board->status().inHand == 2; }));
+  CHECK(stage.board->status().refusedInHand == 2);
+  REQUIRE(stage.passesUntil([&] { return stage.handler->waiting() == 2; }, 100ms));
+  stage.handler->take().answer(Outcome::ack);
+  CHECK(settling.receiveMessage().find("\"outcome\":\"ack\"") != std::string::npos);
+  settling.send(answerOf(200, R"({"results":[{"receipt":"r-1","status":"settled"}]})"));
+  CHECK(testing::comesTo([&] { return stage.board->status().refusedInHand == 1; }));
 }
 
 TEST_CASE("Outcomes that come while a request is under way go together in the next one, and a failed one is repeated") {
@@ -176,6 +196,20 @@ TEST_CASE("Outcomes that come while a request is under way go together in the ne
   CHECK(settled(settling, {"r-1", "r-2", "r-3"}) == all);
   CHECK(testing::comesTo([&] { return stage.board->status().settled == 3; }));
   CHECK(stage.becomes("fetching"));
+}
+
+TEST_CASE("P3: a hub that refuses the code of a reject gets it in the reason") {
+  MailboxStage stage;
+  stage.start();
+  RawConnection stream = stage.hub.stream();
+  stream.send(lineOf("m-1", "r-1"));
+  stage.handler->take().answer(resultOf(Outcome::term, "no-order", "no such \"order\""));
+  RawConnection settling = stage.hub.accept();
+  CHECK(settling.receiveMessage().ends_with(R"("code":"no-order"}]})"));
+  settling.send(answerOf(422, R"({"detail":"there is no member 'code' of a settlement"})"));
+  REQUIRE(stage.passesUntil([&] { return settling.hasNewsWithin(0ms); }));
+  CHECK(settled(settling, {"r-1"}) ==
+        R"({"settlements":[{"receipt":"r-1","outcome":"reject","reason":"no-order: no such \"order\""}]})");
 }
 
 TEST_CASE("P12: an outcome that the hub does not accept holds no other back") {
