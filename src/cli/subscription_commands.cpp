@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "ackbox/outbox_reader.hpp"
-#include "base/nested_error.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
@@ -23,7 +22,8 @@ int subscribe(Console& console, const Arguments& arguments) {
   try {
     isNew = openToChange(console.world(), arguments).subscribe(wanted);
   } catch (const OptionError& error) {
-    return console.fail(kUsage, circumstancesOf(error));
+    const std::string allowed = error.allowed().empty() ? std::string() : ", allowed: " + error.allowed();
+    return console.fail(kUsage, error.field() + ": " + error.problem() + allowed);
   } catch (const Error& error) {
     if (error.code() != Errc::unknownPeer) {
       throw;
