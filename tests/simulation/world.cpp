@@ -579,7 +579,8 @@ private:
   void livenessPhase() {
     const auto begin = simulation_.now();
     const auto end = begin + kHealPhase;
-    while (simulation_.now() < end && report_.steps < kStepsMax) {
+    // A world that is broken need not come to rest, and may never do.
+    while (simulation_.now() < end && report_.steps < kStepsMax && ledger_.violations.empty()) {
       run(1s);
       if (!common_.patient && simulation_.now() - begin > kHurry) {
         beginAnew();
