@@ -123,6 +123,24 @@ class Client:
     async def stats(self) -> Dict[str, Any]:
         return await self._threads.call(self._client.stats)
 
+    async def peers(self) -> List[Dict[str, Any]]:
+        return await self._threads.call(self._client.peers)
+
+    async def add_peer(self, name: str, definition: Mapping[str, Any]) -> bool:
+        return await self._threads.call(self._client.add_peer, name, definition)
+
+    async def remove_peer(self, name: str, *, fail_messages: bool = False) -> Dict[str, Any]:
+        return await self._threads.call(self._client.remove_peer, name, fail_messages=fail_messages)
+
+    async def subscriptions(self) -> List[Dict[str, Any]]:
+        return await self._threads.call(self._client.subscriptions)
+
+    async def subscribe(self, name: str, peer: str, *, type: str = "*", session: str = "") -> bool:
+        return await self._threads.call(self._client.subscribe, name, peer, type=type, session=session)
+
+    async def unsubscribe(self, name: str) -> bool:
+        return await self._threads.call(self._client.unsubscribe, name)
+
     async def ack_many(self, frames: Iterable[Frame], results: Optional[Iterable[Any]] = None) -> List[bool]:
         given = None if results is None else list(results)
         return await self._threads.call(self._client.ack_many, [frame._held for frame in frames], given)

@@ -13,7 +13,7 @@ import weakref
 from typing import Any, Callable, Dict, Generator, Iterable, List, Mapping, NamedTuple, Optional, Union
 
 from .connection import Answer, Connections
-from .errors import AckboxError, Unreachable, is_passing, problem_error, wished_pause
+from .errors import AckboxError, NotFound, Unreachable, is_passing, problem_error, wished_pause
 from .handlers import Handlers, Router
 from .options import check_message, check_type
 from .stream import Frame, Receiver, ack_all, pause_seconds, work_on
@@ -147,6 +147,54 @@ class Client:
         """Gauges and totals."""
         stats: Dict[str, Any] = json.loads(self._ask("GET", "/v1/stats", None, self._timeout).body)
         return stats
+
+    def peers(self) -> List[Dict[str, Any]]:
+        """Each peer, as `GET /v1/peers` has it."""
+        peers: List[Dict[str, Any]] = json.loads(self._ask("GET", "/v1/peers", None, self._timeout).body)["peers"]
+        return peers
+
+    def add_peer(self, name: str, definition: Mapping[str, Any]) -> bool:
+        """Adds a peer to the daemon's file, or changes one that was added: `definition` has the fields of an entry of `peers`
+        in the configuration, without `name`. Returns whether it is new. Raises `Invalid`."""
+        check_type("definition", definition, collections.abc.Mapping)
+        return bool(self._operate("PUT", "/v1/peers/", name, dict(definition))["added"])
+
+    def remove_peer(self, name: str, *, fail_messages: bool = False) -> Dict[str, Any]:
+        """Removes a peer that was added. Raises `Conflict`, and removes nothing, while messages to it are not settled; with
+        `fail_messages` they become dead letters. Call it again while the answer's `left` is not 0: those are in flight."""
+        check_type("fail_messages", fail_messages, bool)
+        return self._operate("DELETE", "/v1/peers/", name, None, "?messages=fail" if fail_messages else "")
+
+    def subscriptions(self) -> List[Dict[str, Any]]:
+        """Who gets what is published, as `GET /v1/subscriptions` has it."""
+        answer = self._ask("GET", "/v1/subscriptions", None, self._timeout)
+        subscriptions: List[Dict[str, Any]] = json.loads(answer.body)["subscriptions"]
+        return subscriptions
+
+    def subscribe(self, name: str, peer: str, *, type: str = "*", session: str = "") -> bool:
+        """Makes or changes the subscription `name`: the peer gets what is published from now on, of this type and
+        session, each exact or a beginning with `*`. Returns whether it is new. Raises `Invalid`, as for an unknown peer."""
+        for field, text in (("peer", peer), ("type", type), ("session", session)):
+            check_type(field, text, str)
+        subscription = {"peer": peer, "type": type, "session": session}
+        return bool(self._operate("PUT", "/v1/subscriptions/", name, subscription)["added"])
+
+    def unsubscribe(self, name: str) -> bool:
+        """Ends a subscription; what is stored stays. Returns whether there was one."""
+        try:
+            self._operate("DELETE", "/v1/subscriptions/", name, None)
+        except NotFound:
+            return False
+        return True
+
+    def _operate(
+        self, method: str, path: str, name: str, value: Optional[Dict[str, Any]], query: str = ""
+    ) -> Dict[str, Any]:
+        check_type("name", name, str)
+        target = path + urllib.parse.quote(name, safe="", errors="replace") + query
+        body = None if value is None else _json(value).encode()
+        answer: Dict[str, Any] = json.loads(self._ask(method, target, body, self._timeout).body)
+        return answer
 
     def receive(
         self,

@@ -90,6 +90,32 @@ export declare class Client {
     }): Promise<ShownMessage>;
     /** Gauges and totals. */
     stats(): Promise<Record<string, Json>>;
+    /** Each peer, as `GET /v1/peers` has it. */
+    peers(): Promise<Record<string, Json>[]>;
+    /**
+     * Adds a peer to the daemon's file, or changes one that was added: `definition` has the fields of an entry of `peers` in
+     * the configuration, without `name`. Resolves to whether it is new. Throws `Invalid`.
+     */
+    addPeer(name: string, definition: Record<string, Json>): Promise<boolean>;
+    /**
+     * Removes a peer that was added. Throws `Conflict`, and removes nothing, while messages to it are not settled; with
+     * `failMessages` they become dead letters. Call it again while `left` is not 0: those are in flight.
+     */
+    removePeer(name: string, options?: {
+        failMessages?: boolean;
+    }): Promise<Record<string, Json>>;
+    /** Who gets what is published, as `GET /v1/subscriptions` has it. */
+    subscriptions(): Promise<Record<string, Json>[]>;
+    /**
+     * Makes or changes the subscription `name`: the peer gets what is published from now on, of this type and session, each
+     * exact or a beginning with `*`. Resolves to whether it is new. Throws `Invalid`, as for an unknown peer.
+     */
+    subscribe(name: string, peer: string, options?: {
+        type?: string;
+        session?: string;
+    }): Promise<boolean>;
+    /** Ends a subscription; what is stored stays. Resolves to whether there was one. */
+    unsubscribe(name: string): Promise<boolean>;
     /**
      * Inbound frames, for ever. At most `window` are held at a time; settle each. Those of a session come one after the
      * other. While the daemon is away, it is asked again. A loop that is left ends the stream, and what it has not

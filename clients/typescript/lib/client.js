@@ -1,6 +1,6 @@
 // What an application asks the daemon for.
 import { randomUUID } from 'node:crypto';
-import { AckboxError, isPassing, problemError, Unreachable, wishedPause } from './errors.js';
+import { AckboxError, isPassing, NotFound, problemError, Unreachable, wishedPause } from './errors.js';
 import { Router } from './handlers.js';
 import { Daemon } from './http.js';
 import { checkKind, checkOptions } from './options.js';
@@ -123,6 +123,53 @@ export class Client {
     async stats() {
         return JSON.parse(await this.#ask('GET', '/v1/stats'));
     }
+    /** Each peer, as `GET /v1/peers` has it. */
+    async peers() {
+        const answer = JSON.parse(await this.#ask('GET', '/v1/peers'));
+        return answer.peers;
+    }
+    /**
+     * Adds a peer to the daemon's file, or changes one that was added: `definition` has the fields of an entry of `peers` in
+     * the configuration, without `name`. Resolves to whether it is new. Throws `Invalid`.
+     */
+    async addPeer(name, definition) {
+        return (await this.#operate('PUT', '/v1/peers/', name, definition)).added === true;
+    }
+    /**
+     * Removes a peer that was added. Throws `Conflict`, and removes nothing, while messages to it are not settled; with
+     * `failMessages` they become dead letters. Call it again while `left` is not 0: those are in flight.
+     */
+    async removePeer(name, options = {}) {
+        checkOptions(options, { failMessages: 'boolean' }, 'removePeer');
+        return this.#operate('DELETE', '/v1/peers/', name, undefined, options.failMessages ? '?messages=fail' : '');
+    }
+    /** Who gets what is published, as `GET /v1/subscriptions` has it. */
+    async subscriptions() {
+        const answer = JSON.parse(await this.#ask('GET', '/v1/subscriptions'));
+        return answer.subscriptions;
+    }
+    /**
+     * Makes or changes the subscription `name`: the peer gets what is published from now on, of this type and session, each
+     * exact or a beginning with `*`. Resolves to whether it is new. Throws `Invalid`, as for an unknown peer.
+     */
+    async subscribe(name, peer, options = {}) {
+        checkKind('peer', peer, 'string');
+        checkOptions(options, { type: 'string', session: 'string' }, 'subscribe');
+        return (await this.#operate('PUT', '/v1/subscriptions/', name, { ...options, peer })).added === true;
+    }
+    /** Ends a subscription; what is stored stays. Resolves to whether there was one. */
+    async unsubscribe(name) {
+        try {
+            await this.#operate('DELETE', '/v1/subscriptions/', name);
+        }
+        catch (error) {
+            if (error instanceof NotFound) {
+                return false;
+            }
+            throw error;
+        }
+        return true;
+    }
     /**
      * Inbound frames, for ever. At most `window` are held at a time; settle each. Those of a session come one after the
      * other. While the daemon is away, it is asked again. A loop that is left ends the stream, and what it has not
@@ -184,6 +231,11 @@ export class Client {
             throw new TypeError(`there are ${held.length} frames and ${given.length} results: give one for each frame`);
         }
         return ackAll(this.#daemon, held, given);
+    }
+    async #operate(method, path, name, value, query = '') {
+        checkKind('name', name, 'string');
+        const body = value === undefined ? undefined : toJson(value, dataDepthMax);
+        return JSON.parse(await this.#ask(method, path + encodeURIComponent(name) + query, body));
     }
     /** The answer of a request that may be repeated: it is, while that may help. `target` may be made for each try. */
     async #ask(method, target, body, timeout = this.#timeout) {

@@ -1,6 +1,7 @@
 // What a program gives that is misspelt or of a wrong type is refused before anything happens: JavaScript would ignore it.
 const wanted = {
     string: 'a string',
+    boolean: 'true or false',
     number: 'a number',
     integer: 'a whole number',
     instant: 'a Date, or whole milliseconds since 1970',
@@ -9,6 +10,7 @@ const wanted = {
 };
 const holds = {
     string: (value) => typeof value === 'string',
+    boolean: (value) => typeof value === 'boolean',
     number: (value) => typeof value === 'number' && !Number.isNaN(value),
     integer: (value) => Number.isInteger(value),
     instant: (value) => value instanceof Date || Number.isInteger(value),

@@ -1,10 +1,11 @@
 // What a program gives that is misspelt or of a wrong type is refused before anything happens: JavaScript would ignore it.
 
 /** What an option may be. */
-export type Kind = 'string' | 'number' | 'integer' | 'instant' | 'json' | 'signal';
+export type Kind = 'string' | 'boolean' | 'number' | 'integer' | 'instant' | 'json' | 'signal';
 
 const wanted: Record<Kind, string> = {
   string: 'a string',
+  boolean: 'true or false',
   number: 'a number',
   integer: 'a whole number',
   instant: 'a Date, or whole milliseconds since 1970',
@@ -14,6 +15,7 @@ const wanted: Record<Kind, string> = {
 
 const holds: Record<Kind, (value: unknown) => boolean> = {
   string: (value) => typeof value === 'string',
+  boolean: (value) => typeof value === 'boolean',
   number: (value) => typeof value === 'number' && !Number.isNaN(value),
   integer: (value) => Number.isInteger(value),
   instant: (value) => value instanceof Date || Number.isInteger(value),
