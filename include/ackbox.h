@@ -68,14 +68,14 @@ typedef enum ackbox_status {
   ACKBOX_SCHEMA_TOO_OLD = 28,
   ACKBOX_SCHEMA_OUTDATED = 29,
 
-  /* Refusals of `ackbox_enqueue`: 100 and the value of `ackbox::EnqueueStatus`. Nothing was stored. */
+  /* Refusals of `ackbox_enqueue` and `ackbox_publish`: 100 and the value of `ackbox::EnqueueStatus`. Nothing was stored. */
   ACKBOX_QUEUE_FULL = 102,
   ACKBOX_FRAME_TOO_LARGE = 103,
   ACKBOX_INVALID_FRAME = 104,
 
   /* An argument is NULL, a structure's size is wrong, or a number has no meaning. Nothing was done. */
   ACKBOX_INVALID_ARGUMENT = 200,
-  /* Nothing waits: no frame to claim, no event. Not a failure. */
+  /* Nothing waits: no frame to claim, no event; nobody has subscribed to what is published. Not a failure. */
   ACKBOX_NOTHING = 201,
   /* The claim is not, or is no longer, this agent's, or its end could not be committed. The frame is given out again. */
   ACKBOX_LATE = 202,
@@ -289,6 +289,13 @@ ACKBOX_API int ackbox_close(ackbox_agent *agent);
 /* Stores a message. ACKBOX_OK: it survives what `ackbox_options.durability` names, and is delivered or ends as a dead
  * letter with a reason. Anything else: nothing was stored. `receipt` may be NULL. */
 ACKBOX_API int ackbox_enqueue(ackbox_agent *agent, const ackbox_message *message, ackbox_receipt *receipt);
+
+/* Stores a message for each peer that has subscribed to it (`ackbox subscribe`, or the daemon's API, on the same file):
+ * all or none. `message->peer` is NULL or "*", and `message->id` is NULL. ACKBOX_OK: `*json` says which, as
+ * {"status":"stored","messages":[{"peer":...,"message_id":...,"sequence":...}]}, with the status "duplicate" for a used
+ * `idempotency_key`; to be freed. ACKBOX_NOTHING: nobody has subscribed, and nothing was stored but the key. Anything
+ * else: nothing was stored. Unless ACKBOX_OK, `*json` is NULL. `json` may be NULL. */
+ACKBOX_API int ackbox_publish(ackbox_agent *agent, const ackbox_message *message, char **json);
 
 /* A descriptor for `poll` that is readable while a frame waits to be claimed or an event to be read. It is the agent's:
  * neither read it nor close it. */

@@ -8,6 +8,7 @@
 
 #include "ackbox/frame.hpp"
 #include "ackbox/inbound_frame.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/sender.hpp"
 
@@ -81,6 +82,9 @@ public:
   /// Enqueues a reply, or anything else, in this transaction.
   /// Returns and throws as `OutboxWriter::enqueue`.
   virtual EnqueueReceipt enqueue(const Frame& frame) = 0;
+
+  /// Publishes to all that have subscribed, in this transaction. Returns and throws as `OutboxWriter::publish`.
+  virtual PublishReceipt publish(const Frame& frame) = 0;
 };
 
 /// Decides about one frame. Runs on the store's thread, or on an `InboundServer`'s own, with SQLite's write lock held:

@@ -45,6 +45,7 @@ public:
   void stop() { opened().stop(); }
 
   [[nodiscard]] EnqueueReceipt enqueue(Frame frame) { return opened().enqueue(std::move(frame)); }
+  [[nodiscard]] PublishReceipt publish(const Frame& frame) { return opened().publish(frame); }
   [[nodiscard]] int descriptor() const noexcept { return readiness_->descriptor(); }
   /// Nothing: no frame waits.
   [[nodiscard]] std::optional<Claims::Claim> claim() {

@@ -13,10 +13,13 @@
 #include "ackbox.h"
 #include "ackbox/error.hpp"
 #include "ackbox/frame.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 #include "ackbox/version.hpp"
 #include "c_abi/agent.hpp"
 #include "c_abi/call.hpp"
+#include "json/line.hpp"
+#include "records/subscription.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): names of C.
 struct ackbox_agent {
@@ -140,6 +143,24 @@ int statusOf(const EnqueueReceipt& receipt, const char* peer) {
                                          "': add it by ackbox_add_peer");
   }
   return fail(100 + static_cast<int>(receipt.status), receipt.detail);
+}
+
+/// The status of a publish that returned.
+int statusOf(const PublishReceipt& receipt) {
+  switch (receipt.status) {
+    case PublishStatus::stored:
+    case PublishStatus::duplicate:
+      return ACKBOX_OK;
+    case PublishStatus::noSubscriber:
+      return fail(ACKBOX_NOTHING, receipt.detail);
+    case PublishStatus::queueFull:
+      return fail(ACKBOX_QUEUE_FULL, receipt.detail);
+    case PublishStatus::frameTooLarge:
+      return fail(ACKBOX_FRAME_TOO_LARGE, receipt.detail);
+    case PublishStatus::invalidFrame:
+      return fail(ACKBOX_INVALID_FRAME, receipt.detail);
+  }
+  return ACKBOX_UNEXPECTED;
 }
 
 /// An id is shorter than its place, which is zeroed.
@@ -280,6 +301,27 @@ int ackbox_enqueue(ackbox_agent* agent, const ackbox_message* message, ackbox_re
       c_abi::write(c_abi::receiptOf(made), receipt);
     }
     return c_abi::statusOf(made, given.peer);
+  });
+}
+
+int ackbox_publish(ackbox_agent* agent, const ackbox_message* message, char** json) {
+  return c_abi::with(agent, [&](c_abi::Agent& here) {
+    if (json != nullptr) {
+      *json = nullptr;
+    }
+    const ackbox_message given = c_abi::read(message, "message");
+    if (given.peer != nullptr && given.peer != ackbox::kAllSubscribers) {
+      return c_abi::fail(ACKBOX_INVALID_FRAME, "message.peer is neither NULL nor \"*\": a publish goes to all");
+    }
+    const ackbox::PublishReceipt made = here.publish(c_abi::frameOf(given));
+    const int status = c_abi::statusOf(made);
+    if (json != nullptr && status == ACKBOX_OK) {
+      *json = c_abi::copyOf(ackbox::json::Line()
+                                .add("status", toString(made.status))
+                                .raw("messages", ackbox::records::listOf(made.messages))
+                                .text());
+    }
+    return status;
   });
 }
 

@@ -124,17 +124,30 @@ void Binding::committed() noexcept {
   }
 }
 
+store::sqlite::ApplicationWriter& Binding::writer() {
+  if (!writer_) {
+    bind();
+  }
+  // The host may have lowered it since.
+  if (sqlite::scalar(connection_, "PRAGMA main.synchronous") < "2") {
+    throw Error(Errc::notDurable, "synchronous was lowered on this connection");
+  }
+  return *writer_;
+}
+
 EnqueueReceipt Binding::enqueue(const Frame& frame) {
   EnqueueReceipt receipt = manager::checkFrame(frame, options_);
   if (receipt.accepted()) {
-    if (!writer_) {
-      bind();
-    }
-    // The host may have lowered it since.
-    if (sqlite::scalar(connection_, "PRAGMA main.synchronous") < "2") {
-      throw Error(Errc::notDurable, "synchronous was lowered on this connection");
-    }
-    receipt = writer_->enqueue(frame);
+    receipt = writer().enqueue(frame);
+    hasEnqueued_ = true;
+  }
+  return receipt;
+}
+
+PublishReceipt Binding::publish(const Frame& frame) {
+  PublishReceipt receipt = manager::checkPublished(frame, options_);
+  if (receipt.accepted()) {
+    receipt = writer().publish(frame);
     hasEnqueued_ = true;
   }
   return receipt;

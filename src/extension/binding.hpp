@@ -8,6 +8,7 @@
 
 #include "ackbox/frame.hpp"
 #include "ackbox/options.hpp"
+#include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 #include "base/home_process.hpp"
 #include "store/sqlite/outbound/application_writer.hpp"
@@ -33,6 +34,8 @@ public:
   void tryToBind() noexcept;
   /// As `OutboxWriter::enqueue`.
   EnqueueReceipt enqueue(const Frame& frame);
+  /// As `OutboxWriter::publish`.
+  PublishReceipt publish(const Frame& frame);
   /// Reads the options of the writer, and binds anew with them. Outside a transaction. Throws `Error` with
   /// `invalidOption`, and nothing is changed then.
   void configure(std::string_view json);
@@ -48,6 +51,8 @@ public:
 
 private:
   void bind();
+  /// The writer, which is about to store something.
+  [[nodiscard]] store::sqlite::ApplicationWriter& writer();
   void committed() noexcept;
 
   sqlite3* const connection_;

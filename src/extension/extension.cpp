@@ -17,6 +17,7 @@
 #include "extension/marks.hpp"
 #include "json/line.hpp"
 #include "records/frame_line.hpp"
+#include "records/subscription.hpp"
 
 extern "C" {
 SQLITE_EXTENSION_INIT1
@@ -130,15 +131,20 @@ void guarded(sqlite3_context* context, int count, sqlite3_value** values) {
   }
 }
 
-Frame frameOf(const Call& call) {
-  if (call.count() == 1) {
-    records::FrameLine parsed = records::parseFrameLine(call.text(0, "the frame"), {});
-    if (!parsed.problem.empty()) {
-      throw Refusal("invalidFrame: " + parsed.problem);
-    }
-    return std::move(parsed.frame);
+/// The frame of a call with one argument; `peer` stands for one that it does not name.
+Frame wholeFrameOf(const Call& call, std::string_view peer) {
+  records::FrameLine parsed = records::parseFrameLine(call.text(0, "the frame"), {.peer = std::string(peer)});
+  if (!parsed.problem.empty()) {
+    throw Refusal("invalidFrame: " + parsed.problem);
   }
+  return std::move(parsed.frame);
+}
+
+Frame frameOf(const Call& call) {
   Frame frame;
+  if (call.count() == 1) {
+    return wholeFrameOf(call, frame.peer);
+  }
   frame.peer = call.text(0, "peer");
   frame.session = call.text(1, "session", true);
   frame.type = call.text(2, "type");
@@ -161,6 +167,35 @@ void enqueue(const Call& call) {
   if (!receipt.supersededId.empty()) {
     line.add("superseded_id", receipt.supersededId);
   }
+  call.give(line.text());
+}
+
+Frame publishedFrameOf(const Call& call) {
+  Frame frame;
+  if (call.count() == 1) {
+    frame = wholeFrameOf(call, kAllSubscribers);
+    if (frame.peer != kAllSubscribers) {
+      throw Refusal("invalidFrame: peer must be '*' or missing: a publish goes to all that have subscribed");
+    }
+    return frame;
+  }
+  frame.session = call.text(0, "session", true);
+  frame.type = call.text(1, "type");
+  frame.data = call.text(2, "data", true);
+  return frame;
+}
+
+void publish(const Call& call) {
+  const Frame frame = publishedFrameOf(call);
+  Binding& binding = call.binding();
+  const Writing writing(binding.connection());
+  const PublishReceipt receipt = binding.publish(frame);
+  // Published to nobody is no error: who subscribes is not up to the program.
+  if (!receipt.accepted() && receipt.status != PublishStatus::noSubscriber) {
+    throw Refusal(std::string(toString(receipt.status)) + ": " + sqlNames(receipt.detail));
+  }
+  json::Line line;
+  line.add("status", toString(receipt.status)).raw("messages", records::listOf(receipt.messages));
   call.give(line.text());
 }
 
@@ -217,6 +252,7 @@ struct Function {
 
 constexpr Function kFunctions[] = {
     {"ackbox_enqueue", 1, guarded<enqueue>},     {"ackbox_enqueue", 4, guarded<enqueue>},
+    {"ackbox_publish", 1, guarded<publish>},     {"ackbox_publish", 3, guarded<publish>},
     {"ackbox_mark", 4, guarded<markPlace>},      {"ackbox_mark_id", 2, guarded<markMessage>},
     {"ackbox_configure", 1, guarded<configure>}, {"ackbox_stats", 0, guarded<stats>},
     {"ackbox_explain", 1, guarded<explain>},     {"ackbox_version", 0, guarded<giveVersion>},

@@ -37,6 +37,16 @@ public:
     return receipt;
   }
 
+  PublishReceipt publish(const Frame& frame) override {
+    PublishReceipt receipt = inner_.publish(frame);
+    for (const PublishedMessage& message : receipt.isNew() ? receipt.messages : std::vector<PublishedMessage>{}) {
+      enqueued_.push_back(frame);
+      enqueued_.back().peer = message.peer;
+      enqueued_.back().id = message.messageId;
+    }
+    return receipt;
+  }
+
 private:
   InboundTransaction& inner_;
   std::vector<Frame>& enqueued_;

@@ -16,6 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::hours kYear{24 * 365};
+constexpr const char* kQueueFull = "the check lets the queue be full";
 
 void execute(const std::filesystem::path& file, const std::string& sql) {
   SQLite::Database(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql);
@@ -57,13 +58,26 @@ public:
     EnqueueReceipt receipt;
     if (queueFull_) {
       receipt.status = EnqueueStatus::queueFull;
-      receipt.detail = "the check lets the queue be full";
+      receipt.detail = kQueueFull;
     } else {
       receipt = inner_.enqueue(frame);
     }
     simulation_.note(process_, "the handler enqueues " + frame.type + " for " + frame.peer + ": " +
                                    std::string(toString(receipt.status)) +
                                    (receipt.messageId.empty() ? "" : " as " + receipt.messageId));
+    return receipt;
+  }
+
+  PublishReceipt publish(const Frame& frame) override {
+    PublishReceipt receipt;
+    if (queueFull_) {
+      receipt.status = PublishStatus::queueFull;
+      receipt.detail = kQueueFull;
+    } else {
+      receipt = inner_.publish(frame);
+    }
+    simulation_.note(process_, "the handler publishes " + frame.type + ": " + std::string(toString(receipt.status)) +
+                                   ", " + std::to_string(receipt.messages.size()) + " messages");
     return receipt;
   }
 

@@ -138,6 +138,39 @@ static void check_reads(ackbox_agent *alice) {
   ackbox_free(NULL);
 }
 
+/* Who subscribes is said on the same file by the tool. */
+static void check_publish(const char *folder, const char *tool, ackbox_agent *alice, ackbox_agent *bob) {
+  char *json = (char *)folder;
+  check_refused(ackbox_publish(alice, MESSAGE(.idempotency_key = "unheard"), &json), ACKBOX_NOTHING, "no subscription");
+  CHECK(json == NULL);
+  char command[8192];
+  snprintf(command, sizeof command, "'%s' subscribe '%s/alice.db' all bob", tool, folder);
+  CHECK(system(command) == 0);
+  CHECK_OK(ackbox_publish(alice, MESSAGE(.session = "news", .data = "1", .idempotency_key = "once"), &json));
+  CHECK(strstr(json, "{\"status\":\"stored\",\"messages\":[{\"peer\":\"bob\",\"message_id\":\"") == json);
+  CHECK(strstr(json, "\"sequence\":1}]}") != NULL);
+  ackbox_free(json);
+  CHECK_OK(ackbox_publish(alice, MESSAGE(.peer = "*", .session = "news", .idempotency_key = "once"), &json));
+  CHECK(strstr(json, "{\"status\":\"duplicate\",\"messages\":[{\"peer\":\"bob\",") == json);
+  ackbox_free(json);
+  CHECK_OK(ackbox_publish(alice, MESSAGE(.session = "news", .idempotency_key = "unheard"), &json));
+  CHECK(strcmp(json, "{\"status\":\"duplicate\",\"messages\":[]}") == 0);
+  ackbox_free(json);
+  CHECK_OK(ackbox_publish(alice, MESSAGE(.session = "news", .data = "2"), NULL));
+  for (int count = 1; count <= 2; ++count) {
+    const ackbox_frame frame = claim_one(bob);
+    CHECK(frame.sequence == (uint64_t)count && frame.data[0] == '0' + count && strcmp(frame.session, "news") == 0);
+    CHECK_OK(settle(bob, &frame, ACKBOX_ACK));
+  }
+  json = (char *)folder;
+  check_refused(ackbox_publish(alice, MESSAGE(.peer = "bob"), &json), ACKBOX_INVALID_FRAME, "message.peer");
+  CHECK(json == NULL);
+  check_refused(ackbox_publish(alice, MESSAGE(.id = "mine"), NULL), ACKBOX_INVALID_FRAME, "id");
+  check_refused(ackbox_publish(alice, MESSAGE(.data = "{no"), NULL), ACKBOX_INVALID_FRAME, "");
+  check_refused(ackbox_publish(alice, NULL, NULL), ACKBOX_INVALID_ARGUMENT, "message is NULL");
+  check_refused(ackbox_publish(NULL, MESSAGE(), NULL), ACKBOX_INVALID_ARGUMENT, "agent is NULL");
+}
+
 static void check_sizes(ackbox_agent *alice) {
   ackbox_message message = {.struct_size = sizeof message - 1, .peer = "bob", .type = "t"};
   check_refused(ackbox_enqueue(alice, &message, NULL), ACKBOX_INVALID_ARGUMENT, "message: struct_size");
@@ -302,7 +335,7 @@ static void check_claims_survive(const char *folder, ackbox_agent *alice, ackbox
 }
 
 int main(int count, char **arguments) {
-  CHECK(count == 3);
+  CHECK(count == 4);
   const char *const folder = arguments[1];
   CHECK(strcmp(ackbox_version(), arguments[2]) == 0);
   CHECK(strcmp(ackbox_last_error(), "") == 0);
@@ -314,6 +347,7 @@ int main(int count, char **arguments) {
   check_exchange(alice, bob);
   check_reads(alice);
   check_claims_survive(folder, alice, &bob, bob_port, alice_port);
+  check_publish(folder, arguments[3], alice, bob);
   check_values(alice);
   check_sizes(alice);
   check_fork(alice);

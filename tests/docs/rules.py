@@ -61,6 +61,7 @@ def rules(setting):
         "docs/c.md": [
             left_out("cc -std=c11 main.c", "needs the installed package; tests/packages/path builds the example by pkg-config"),
             compiled("#include <ackbox.h>", inside=False),
+            compiled("char *json;", before="#include <ackbox.h>\n#include <stdio.h>\nackbox_agent *alice = NULL;"),
         ],
         "docs/clients.md": [
             quoted("def catch(db, event):", "examples/19_python_agent/main.py"),
@@ -71,6 +72,7 @@ def rules(setting):
         "docs/cpp.md": [
             quoted("OutboxWriter writer", "examples/02_transactional_enqueue/main.cpp"),
             quoted("const auto book", "examples/03_consume_and_reply/main.cpp"),
+            compiled("const auto announce"),
         ],
         "docs/install.md": [
             left_out("scripts/install_packages runtime && apt", "builds all packages for minutes; tests/packages/run uses them"),
@@ -147,6 +149,7 @@ def rules(setting):
         "docs/sql.md": [
             elsewhere("import json, sqlite3", "tests/extension/extension_test.py"),
             elsewhere("import Database", "tests/extension/node_test.sh"),
+            elsewhere(".load", "tests/extension/extension_test.py"),
             elsewhere(".load", "tests/extension/extension_test.py"),
         ],
         "docs/testing.md": [

@@ -107,6 +107,51 @@ class ExtensionTest(unittest.TestCase):
         self.assertEqual(subprocess.run([PROGRAM, "verify", self.file], stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL).returncode, 0)
 
+    def publish(self, *arguments):
+        return json.loads(value(self.db, "SELECT ackbox_publish(%s)" % ",".join("?" * len(arguments)), *arguments))
+
+    def test_P2_a_publish_is_a_message_for_each_subscriber_and_commits_with_the_row(self):
+        event = {"session": "orders", "type": "order.placed", "data": {"n": 1}}
+        self.begin()
+        self.assertEqual(self.publish(json.dumps(event)), {"status": "noSubscriber", "messages": []})
+        self.db.execute("COMMIT")
+        self.assertEqual(self.counts(), (0, 0))
+        tool("subscribe", self.file, "orders", "bob", "--type", "order.*")
+        self.begin()
+        self.db.execute("INSERT INTO orders VALUES(1)")
+        self.assertEqual(len(self.publish("orders", "order.placed", '{"n":1}')["messages"]), 1)
+        self.db.execute("ROLLBACK")
+        self.assertEqual(self.counts(), (0, 0))
+        self.begin()
+        self.db.execute("INSERT INTO orders VALUES(1)")
+        first = self.publish("orders", "order.placed", '{"n":1}')
+        keyed = self.publish(json.dumps({**event, "peer": "*", "idempotency_key": "once"}))
+        again = self.publish(json.dumps({**event, "idempotency_key": "once"}))
+        self.assertEqual(self.publish(None, "other", None), {"status": "noSubscriber", "messages": []})
+        self.assertEqual(value(self.db, "SELECT last_insert_rowid()"), 1)
+        self.db.execute("COMMIT")
+        self.assertEqual((first["status"], keyed["status"], again["status"]), ("stored", "stored", "duplicate"))
+        self.assertEqual([(one["peer"], one["sequence"]) for one in first["messages"] + keyed["messages"]], [("bob", 1), ("bob", 2)])
+        self.assertEqual([one["message_id"] for one in again["messages"]], [one["message_id"] for one in keyed["messages"]])
+        self.assertEqual([(one["message_id"], one["type"]) for one in tool("list", self.file)],
+                         [(one["message_id"], "order.placed") for one in first["messages"] + keyed["messages"]])
+
+    def test_a_publish_that_is_refused_leaves_nothing(self):
+        tool("subscribe", self.file, "all", "bob")
+        self.begin()
+        for text, frame in [("invalidFrame: peer must be", FRAME), ("invalidFrame: id must be empty", {"type": "t", "id": "m-1"}),
+                            ("invalidFrame: type must be", {"type": ""}), ("frameTooLarge: data has", {"type": "t", "data": "x" * 300_000})]:
+            self.refused(re.escape(text), "SELECT ackbox_publish(?)", json.dumps(frame))
+        self.refused("invalidFrame", "SELECT ackbox_publish('s','t','{')")
+        self.refused("type must be TEXT", "SELECT ackbox_publish('s',1,'1')")
+        self.db.execute("COMMIT")
+        value(self.db, "SELECT ackbox_configure('{\"max_pending\":1}')")
+        self.begin()
+        self.publish("s", "t", "1")
+        self.refused("queueFull: max_pending = 1 is reached", "SELECT ackbox_publish('s','t','2')")
+        self.db.execute("COMMIT")
+        self.assertEqual(self.counts(), (0, 1))
+
     def test_a_full_queue_refuses(self):
         value(self.db, "SELECT ackbox_configure('{\"max_pending\":1}')")
         self.begin()
@@ -123,7 +168,7 @@ class ExtensionTest(unittest.TestCase):
                      "SELECT ackbox_configure('{\"idempotency_retention_ms\":9223372036854775808}')")
 
     def test_what_writes_needs_a_transaction_and_a_statement_of_its_own(self):
-        for call in ("ackbox_enqueue('bob','s','t','1')", "ackbox_mark('a','o','s',1)", "ackbox_mark_id('a','i')"):
+        for call in ("ackbox_enqueue('bob','s','t','1')", "ackbox_publish('s','t','1')", "ackbox_mark('a','o','s',1)", "ackbox_mark_id('a','i')"):
             self.refused("noTransaction", "SELECT " + call)
             self.begin()
             self.refused("a SELECT of its own", "INSERT INTO orders SELECT %s" % call)
@@ -286,16 +331,19 @@ class ExtensionTest(unittest.TestCase):
 
     def test_the_programs_that_the_documentation_shows_work(self):
         with open(os.path.join(SOURCE, "docs", "sql.md"), encoding="utf-8") as document:
-            shown = dict(re.findall("```(\\w+)\n(.*?)```\n", document.read(), re.DOTALL))
-        script = shown["sql"].replace("/usr/lib/ackbox/ackbox", EXTENSION.removesuffix(".so"))
-        done = subprocess.run(["sqlite3", "-bail", self.file], input=script, capture_output=True, text=True)
-        self.assertEqual((done.stdout, done.stderr), ("1\n", ""))
+            blocks = re.findall("```(\\w+)\n(.*?)```\n", document.read(), re.DOTALL)
+        shown = dict(blocks)
+        tool("subscribe", self.file, "audit", "bob", "--type", "order.*")
+        for (_, text), printed in zip((block for block in blocks if block[0] == "sql"), ("1\n", "bob|1\n"), strict=True):
+            script = text.replace("/usr/lib/ackbox/ackbox", EXTENSION.removesuffix(".so"))
+            done = subprocess.run(["sqlite3", "-bail", self.file], input=script, capture_output=True, text=True)
+            self.assertEqual((done.stdout, done.stderr), (printed, ""))
         self.db.execute("DROP TABLE orders")
         environment = {**os.environ, "PYTHONPATH": os.path.join(SOURCE, "clients", "python")}
         done = subprocess.run([sys.executable, "-c", shown["python"], self.file], env=environment, capture_output=True,
                               text=True)
         self.assertEqual((done.stdout, done.stderr), ("stored 2\n", ""))
-        self.assertEqual(self.counts(), (1, 2))
+        self.assertEqual(self.counts(), (1, 3))
 
     def test_a_frame_has_the_lines_defaults(self):
         self.begin()

@@ -26,6 +26,13 @@ public:
     });
   }
 
+  PublishReceipt publish(const Frame& frame) override {
+    return context_.enqueues.aroundPublish(frame, [this](const Frame& one) {
+      PublishReceipt refusal = checkPublished(one, context_.outbox);
+      return refusal.accepted() ? store_.outbox().publish(one) : refusal;
+    });
+  }
+
 private:
   store::Store& store_;
   const ScopeContext& context_;

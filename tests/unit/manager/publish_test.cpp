@@ -13,10 +13,13 @@
 #include <vector>
 
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/outbox_writer.hpp"
+#include "support/comes_to.hpp"
+#include "support/inbound_request.hpp"
 #include "unit/manager/outbox_stage.hpp"
 
 namespace ackbox::publish_test {
@@ -165,6 +168,44 @@ TEST_CASE("P13: what is published for a peer of another process waits, is explai
   stage.note();
   CHECK(theirs.processAll().acked == 1);
   CHECK(stage.sentTo("carol") == Texts{"1"});
+}
+
+TEST_CASE("P2 P5: what a handler publishes is stored with its effect, is undone with it, and wakes the run") {
+  const Stage stage;
+  OutboxManager manager = stage.openTo({"bob", "carol"});
+  Stage::subscribe(manager, {"bob", "carol"});
+  std::vector<PublishReceipt> receipts;
+  bool isApplied = false;
+  InboundHandler inbox(manager,
+                       [&](const InboundFrame& frame, InboundTransaction& transaction) {
+                         Frame made = frameWith(frame.data);
+                         made.idempotencyKey = frame.id;
+                         receipts.push_back(transaction.publish(made));
+                         made.data = "{";
+                         receipts.push_back(transaction.publish(made));
+                         return isApplied ? HandlerResult::ack() : HandlerResult::notNow("not yet");
+                       },
+                       {.allowAnonymous = true});
+  const auto post = [&] {
+    const SendRequest request = testing::sendRequest({testing::outboundFrame("in", 1, "test.event", "7")});
+    return testing::answerTo(inbox, testing::inboundRequest(request)).body.find("\"outcome\":\"ack\"") !=
+           std::string::npos;
+  };
+  stage.note();
+  manager.start();
+  CHECK_FALSE(post());
+  CHECK(manager.getStats().enqueued == 0);
+  isApplied = true;
+  CHECK(post());
+  CHECK(testing::comesTo([&] { return manager.getStats().acked == 2; }));
+  manager.stop();
+  // The key of the first call was undone with it.
+  REQUIRE(receipts.size() == 4);
+  CHECK(receipts[2].status == PublishStatus::stored);
+  CHECK(receipts[2].messages.size() == 2);
+  CHECK(receipts[3].status == PublishStatus::invalidFrame);
+  CHECK(stage.sentTo("bob") == Texts{"7"});
+  CHECK(stage.sentTo("carol") == Texts{"7"});
 }
 
 TEST_CASE("P3: a publish that does not wait answers as one that waits") {

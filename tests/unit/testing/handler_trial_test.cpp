@@ -92,6 +92,15 @@ TEST_CASE("an expired frame and a frame for another agent do not reach the handl
   CHECK(other.answer.code == "wrong-audience");
 }
 
+TEST_CASE("what was published is shown for each subscriber, of which a trial has none") {
+  HandlerTrial trial(kOptions);
+  const auto handler = [](const InboundFrame&, InboundTransaction& transaction) {
+    CHECK(transaction.publish({.type = "t"}).status == PublishStatus::noSubscriber);
+    return HandlerResult::ack();
+  };
+  CHECK(trial.run(handler, {}).enqueued.empty());
+}
+
 TEST_CASE("an enqueue that is refused is not shown") {
   HandlerTrial trial(kOptions);
   const auto handler = [](const InboundFrame&, InboundTransaction& transaction) {
