@@ -76,6 +76,20 @@ public:
   /// `filter.state` is another state than acknowledged. After a throw, the slices before it are done.
   std::uint64_t resend(const MessageFilter& filter);
 
+  /// Stores for `peer` what the file has for another one, `filter.peer`: for a peer that has subscribed late, from what
+  /// an earlier subscriber was sent. Each message that matches `filter`, was in the file when this call began, and has
+  /// not expired is stored as a new one, with an id and a number of its own, whatever became of the first:
+  /// acknowledged (`OutboxOptions::ackedRetention`), waiting, or a dead letter. In their order, in slices between which
+  /// enqueues can run. `OutboxReader::messages` lists them before.
+  ///
+  /// A message is stored for the peer once, however often this is called within `OutboxOptions::idempotencyRetention`.
+  /// What the peer got as a subscriber of its own is not recognised: choose `filter.before`. Nor is what was
+  /// published distinguished from what was for the other peer alone: choose `filter.type`.
+  ///
+  /// Also throws `unknownPeer`, and `Error` with `invalidOption` if `filter.peer` is not set, or is `peer`. After a
+  /// throw, the slices before it are done.
+  ResendToReport resendTo(std::string_view peer, const MessageFilter& filter);
+
   /// Deletes a dead letter for good; its id can be used again. Returns as `retry`.
   ChangeReceipt discard(std::string_view messageId);
 
@@ -129,8 +143,8 @@ public:
   PeerRemoval removePeer(std::string_view name, WaitingMessages waiting = WaitingMessages::refuse);
 
   /// Subscribes a peer to what is published (`OutboxManager::publish`), by any process that has the file open, or
-  /// changes the subscription of that name. The peer gets what is published from then on; `resend` sends it earlier
-  /// messages that it had. A peer with several subscriptions that fit a frame gets it once.
+  /// changes the subscription of that name. The peer gets what is published from then on; `resendTo` gives it
+  /// what was published before. A peer with several subscriptions that fit a frame gets it once.
   ///
   /// Returns true if the name is new. Also throws `unknownPeer`, and `invalidOption`: a text has another form than
   /// `PeerSubscription` says, or the file has 1,000 subscriptions already.

@@ -45,6 +45,9 @@ struct Arguments {
   bool all = false;
   bool yes = false;
 
+  // resend
+  std::optional<std::string> receiver;
+
   // enqueue
   std::filesystem::path input = "-";
   std::string type;

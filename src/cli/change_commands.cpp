@@ -70,6 +70,7 @@ struct Subject {
 };
 constexpr Subject kDeadLetters{
     "dead letter", "dead letters with --peer, --session, --type, --reason, --error, --older-than or --all", ""};
+constexpr Subject kMessages{"message", "", ""};
 constexpr Subject kAcknowledged{
     "acknowledged message", "acknowledged ones with --peer, --session, --type, --since, --before or --all",
     "acknowledged messages are deleted at once, unless the agent keeps them (acked_retention)"};
@@ -132,6 +133,38 @@ int dryRun(Console& console, const Arguments& arguments, const Subject& subject,
   return report(console, arguments, subject, count, "would_change", "would be " + done + "; nothing was changed");
 }
 
+int resendTo(Console& console, const Arguments& arguments, const MessageFilter& filter) {
+  if (!arguments.peer || arguments.peer == arguments.receiver) {
+    return console.fail(kUsage, "--to needs --peer, the other peer that had the messages");
+  }
+  if (!arguments.ids.empty()) {
+    return console.fail(kUsage, "--to is for a filter, not for ids");
+  }
+  if (arguments.dryRun || !arguments.yes) {
+    const std::uint64_t count = countOf(openToRead(console.world(), arguments), filter);
+    if (!arguments.dryRun) {
+      return console.fail(kNothing, "this would store " + records::countText(count, "message") + " for " +
+                                        *arguments.receiver + "; say --yes to do it");
+    }
+    return report(console, arguments, kMessages, count, "would_change",
+                  "would be stored for " + *arguments.receiver + "; nothing was changed");
+  }
+  ResendToReport done;
+  try {
+    done = openToChange(console.world(), arguments).resendTo(*arguments.receiver, filter);
+  } catch (const Error& error) {
+    if (error.code() != Errc::unknownPeer) {
+      throw;
+    }
+    return console.fail(kNothing, "the file has no peer by the name of " + *arguments.receiver);
+  }
+  const int code = reportDone(console, arguments, kMessages, "stored for " + *arguments.receiver, done.stored);
+  if (done.repeated != 0 && !console.json()) {
+    console.remark(records::countText(done.repeated, "message") + " it had been given before");
+  }
+  return done.refusal.empty() ? code : console.fail(kPartly, done.refusal + "; the same command goes on from there");
+}
+
 }  // namespace
 
 int retry(Console& console, const Arguments& arguments) {
@@ -151,6 +184,9 @@ int retry(Console& console, const Arguments& arguments) {
 }
 
 int resend(Console& console, const Arguments& arguments) {
+  if (arguments.receiver) {
+    return resendTo(console, arguments, messageFilterOf(console.world(), arguments));
+  }
   if (!isClear(arguments)) {
     return usage(console, arguments, kAcknowledged);
   }

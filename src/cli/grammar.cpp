@@ -260,6 +260,8 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
   grammar.addPeerAndSession(resend, "Messages");
   grammar.addType(resend, "Messages");
   grammar.addSpan(resend);
+  resend.add_option("--to", arguments.receiver, "Store all that the file has for --peer for this peer, too")
+      ->type_name("PEER");
   resend.add_flag("--all", arguments.all, "All acknowledged messages that were kept");
   resend.add_flag("--dry-run", arguments.dryRun, "Only say how many the filter chooses");
   resend.add_flag("--yes", arguments.yes, "Really send all that the filter chooses");

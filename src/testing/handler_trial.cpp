@@ -39,10 +39,9 @@ public:
 
   PublishReceipt publish(const Frame& frame) override {
     PublishReceipt receipt = inner_.publish(frame);
-    for (const PublishedMessage& message : receipt.isNew() ? receipt.messages : std::vector<PublishedMessage>{}) {
+    if (receipt.status == PublishStatus::noSubscriber) {
       enqueued_.push_back(frame);
-      enqueued_.back().peer = message.peer;
-      enqueued_.back().id = message.messageId;
+      enqueued_.back().peer = kAllSubscribers;
     }
     return receipt;
   }

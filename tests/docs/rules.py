@@ -142,6 +142,7 @@ def rules(setting):
             shell("curl -X PUT http://127.0.0.1:7070/v1/peers", before=acts.token_of_an_operator, prints='"added":true'),
             shell("curl -X PUT http://127.0.0.1:7070/v1/subscriptions", prints='"added":true'),
             shell("curl -H", before=acts.token_of_the_pair, prints='"peer":"carol"'),
+            shell('curl "http://127.0.0.1:7070/v1/messages:resend', before=acts.token_of_an_operator, prints='"count":1'),
             config('"agent": "urn:agent:alice"', file="oauth.json", before=acts.secret_of_a_token_server, section=True),
             no_code("billing ", "lines of a file, as a form"),
             config("{", file="serve.json"),

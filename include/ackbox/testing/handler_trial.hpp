@@ -36,7 +36,8 @@ struct HandlerTrialResult {
   std::string thrown = {};
   /// The answer that the sender would get.
   FrameResult answer = {};
-  /// The frames that the handler enqueued, as far as they were committed, with the assigned ids.
+  /// The frames that the handler enqueued, as far as they were committed, with the assigned ids; and what it published,
+  /// for the peer `*`, without one: in a trial, nobody has subscribed (`PublishStatus::noSubscriber`).
   std::vector<Frame> enqueued = {};
   /// The changed rows of the application's tables, by table: `- table: column=value, …` for a row that was removed, `+`
   /// for one that was added; a row that was updated appears as one of each.

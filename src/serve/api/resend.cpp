@@ -1,8 +1,9 @@
 // `POST /v1/messages:resend`, which sends acknowledged messages once more: those of a list or a filter, in the
-// background. It can be previewed.
+// background; or stores what one peer was sent for another one (`to`). It can be previewed.
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,10 +24,30 @@ constexpr int kPreviewPagesMost = 50;
 struct ResendChoice {
   std::vector<std::string> ids = {};
   MessageFilter filter = {};
+  // Another peer than the one that had the messages; empty: the same.
+  std::string to = {};
   Limits limits = {};
   // The request's text, for the audit.
   std::string text = {};
 };
+
+/// Of a choice with `to`. Throws `InvalidRequest` and `BeyondLimits`.
+void requireFit(const Request& request, const ResendChoice& choice) {
+  if (!choice.filter.peer || *choice.filter.peer == choice.to) {
+    throw InvalidRequest("with to, the filter must name another peer: its messages are stored for this one");
+  }
+  requirePeer(request, choice.to);
+}
+
+/// Throws what ended it early.
+void resendTo(OutboxOperator& changes, const ResendChoice& choice, std::uint64_t& changed) {
+  const ResendToReport report = changes.resendTo(choice.to, choice.filter);
+  changed = report.stored;
+  if (!report.refusal.empty()) {
+    throw std::runtime_error(std::to_string(report.stored) + " messages were stored, then: " + report.refusal +
+                             "; the same request goes on from there");
+  }
+}
 
 ResendChoice readResendChoice(const Request& request) {
   ResendChoice choice;
@@ -44,12 +65,19 @@ ResendChoice readResendChoice(const Request& request) {
       choice.filter.since = instantOf(name, textMember(name, value));
     } else if (name == "before") {
       choice.filter.before = instantOf(name, textMember(name, value));
+    } else if (name == "to") {
+      choice.to = textMember(name, value);
+      return Member::accompanies;
     } else {
       return Member::unknown;
     }
     return Member::chooses;
   });
   choice.limits = request.caller.limits;
+  if (!choice.to.empty()) {
+    requireFit(request, choice);
+    choice.filter.state.reset();
+  }
   if (choice.ids.empty()) {
     limitPeer(request, choice.filter.peer);
   }
@@ -83,6 +111,10 @@ void resendMessages(Service& service, Request&& request, Respond&& respond) {
               .preview = [&service, choice] { return previewOfResend(service.reader(), *choice); },
               .change =
                   [&service, choice](std::uint64_t& changed) {
+                    if (!choice->to.empty()) {
+                      resendTo(service.changes(), *choice, changed);
+                      return;
+                    }
                     if (choice->ids.empty()) {
                       changed = service.changes().resend(choice->filter);
                     }

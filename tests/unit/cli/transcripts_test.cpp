@@ -136,6 +136,13 @@ TEST_CASE("acknowledged messages that were kept are counted, and sent once more 
   stage.play({"resend", "@", "pending-1"});
   stage.play({"list", "@", "--peer", "bob", "--session", "orders"});
   stage.play({"resend", "@", "--peer", "rob", "--yes", "--json"});
+  stage.play({"resend", "@", "--to", "carol", "--all"});
+  stage.play({"resend", "@", "--to", "carol", "pending-1", "--peer", "bob"});
+  stage.play({"resend", "@", "--peer", "bob", "--to", "nobody", "--yes"});
+  stage.play({"resend", "@", "--peer", "bob", "--to", "carol", "--dry-run"});
+  stage.play({"resend", "@", "--peer", "bob", "--to", "carol"});
+  stage.play({"resend", "@", "--peer", "bob", "--to", "carol", "--yes"});
+  stage.play({"resend", "@", "--peer", "bob", "--to", "carol", "--yes"});
   stage.play({"export", "@", "--state", "failed", "--type", "none"});
   stage.checkGolden("resend.txt");
 }

@@ -208,6 +208,95 @@ TEST_CASE("P2 P5: what a handler publishes is stored with its effect, is undone 
   CHECK(stage.sentTo("carol") == Texts{"7"});
 }
 
+TEST_CASE("P3: a late subscriber is given once, in order, what another peer was sent, whatever became of it") {
+  const Stage stage;
+  OutboxOptions options;
+  options.peers = {{.name = "bob", .url = "bob"}, {.name = "carol", .url = "carol"}};
+  options.ackedRetention = std::chrono::hours(24);
+  options.maxPending = 1'100;
+  OutboxManager manager = stage.open(options);
+  Stage::subscribe(manager, {"bob"});
+  // More than a slice.
+  for (int index = 0; index < 600; ++index) {
+    manager.publish(frameWith(std::to_string(index)));
+  }
+  while (manager.drainOnce().acked != 0) {
+  }
+  Frame soon = frameWith("600");
+  soon.expiresAt = stage.clock->wallNow() + std::chrono::minutes(1);
+  manager.publish(soon);
+  stage.clock->advance(std::chrono::hours(1));
+  OutboxOperator operate(manager);
+  CHECK(operate.markFailed(manager.publish(frameWith("601")).messages[0].messageId).done());
+  Frame other = frameWith("602");
+  other.type = "other";
+  manager.publish(other);
+  Frame waiting = frameWith("603");
+  waiting.priority = 7;
+  waiting.correlationId = "cause";
+  manager.publish(waiting);
+  Stage::subscribe(manager, {"carol"});
+  const MessageFilter filter{
+      .peer = "bob", .type = "test.event", .before = stage.clock->wallNow() + std::chrono::hours(1)};
+
+  CHECK_THROWS_AS(static_cast<void>(operate.resendTo("bob", filter)), OptionError);
+  CHECK_THROWS_AS(static_cast<void>(operate.resendTo("carol", {})), OptionError);
+  CHECK_THROWS_AS(static_cast<void>(operate.resendTo("nobody", filter)), Error);
+  stage.note();
+  const ResendToReport first = operate.resendTo("carol", filter);
+  CHECK(first.stored == 602);
+  CHECK(first.repeated == 0);
+  CHECK(first.refusal.empty());
+  const ResendToReport second = operate.resendTo("carol", filter);
+  CHECK(second.stored == 0);
+  CHECK(second.repeated == 602);
+  const std::optional<Frame> last =
+      OutboxReader(manager).frame(OutboxReader(manager)
+                                      .messages({.state = MessageState::pending, .peer = "carol"}, 1'000)
+                                      .messages.back()
+                                      .messageId);
+  REQUIRE(last);
+  CHECK(last->priority == 7);
+  CHECK(last->correlationId == "cause");
+  manager.publish(frameWith("604"));
+  while (manager.drainOnce().acked != 0) {
+  }
+  Texts wanted;
+  for (int index = 0; index < 605; ++index) {
+    if (index != 600 && index != 602) {
+      wanted.push_back(std::to_string(index));
+    }
+  }
+  CHECK(stage.sentTo("carol") == wanted);
+  CHECK(OutboxReader(manager).verify().clean());
+}
+
+TEST_CASE("P3: what a full outbox refuses a late subscriber is said, and the next call goes on from there") {
+  const Stage stage;
+  OutboxOptions options;
+  options.peers = {{.name = "bob", .url = "bob"}, {.name = "carol", .url = "carol"}};
+  options.ackedRetention = std::chrono::hours(24);
+  options.maxPending = 3;
+  OutboxManager manager = stage.open(options);
+  Stage::subscribe(manager, {"bob"});
+  for (int index = 0; index < 5; ++index) {
+    manager.publish(frameWith(std::to_string(index)));
+    manager.processAll();
+  }
+  stage.note();
+  OutboxOperator operate(manager);
+  const ResendToReport first = operate.resendTo("carol", {.peer = "bob"});
+  CHECK(first.stored == 3);
+  CHECK(first.refusal.find("maxPending") != std::string::npos);
+  manager.processAll();
+  const ResendToReport second = operate.resendTo("carol", {.peer = "bob"});
+  CHECK(second.stored == 2);
+  CHECK(second.repeated == 3);
+  CHECK(second.refusal.empty());
+  manager.processAll();
+  CHECK(stage.sentTo("carol") == Texts{"0", "1", "2", "3", "4"});
+}
+
 TEST_CASE("P3: a publish that does not wait answers as one that waits") {
   const Stage stage;
   OutboxManager manager = stage.openTo({"bob"});

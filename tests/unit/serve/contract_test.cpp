@@ -238,6 +238,7 @@ TEST_CASE("Every operation of the document answers as it says") {
   CHECK(driver.drive("POST", resend, resend, 200, R"({"ids":["none"]})", kJson).at("changed") == 0);
   driver.drive("POST", resend, resend, 422, R"({"since":"yesterday"})", kJson);
   driver.drive("POST", resend, resend, 422, R"({"reason":"x"})", kJson);
+  driver.drive("POST", resend, resend, 422, R"({"to":"bob","all":true})", kJson);
   // Pending messages become dead letters.
   const std::string mark = "/v1/messages:mark-failed";
   driver.drive("POST", "/v1/peers/{peer}:pause", "/v1/peers/bob:pause", 200);

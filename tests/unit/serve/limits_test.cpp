@@ -280,6 +280,14 @@ TEST_CASE("A token with several peers names one of them, and ids beyond them cha
   CHECK(preview(kOperator, ids) == 1);
 }
 
+TEST_CASE("What a limited token's peer was sent is given to no other peer, and what others were sent not to it") {
+  LimitedStage stage;
+  const std::string resend = "/v1/messages:resend?dry_run";
+  CHECK(stage.ask(kOfBob, "POST", resend, R"({"peer":"bob","to":"away"})").status == 403);
+  CHECK(stage.ask(kOfBob, "POST", resend, R"({"peer":"away","to":"bob"})").status == 403);
+  CHECK(stage.ask(kOperator, "POST", resend, R"({"peer":"away","to":"bob"})").status == 200);
+}
+
 TEST_CASE("A subscription of another peer is not taken over by its name, and a limited token opens no page") {
   LimitedStage stage;
   REQUIRE(stage.ask(kOperator, "PUT", "/v1/subscriptions/news", R"({"peer":"away","type":"*"})").status == 201);

@@ -154,4 +154,27 @@ TEST_CASE("A subscription is shown, changed and removed, goes with its peer, and
   CHECK(stage.logged("operation=subscriptions:remove").size() == 1);
 }
 
+TEST_CASE("P3: A late subscriber is given what another was sent, once, after a preview, within the caller's limits") {
+  Stage stage;
+  stage.subscribe("bobs", {{"peer", "bob"}});
+  json published;
+  for (int index = 0; index < 3; ++index) {
+    published = json::parse(stage.publish({{"type", "t"}, {"data", index}}).body);
+  }
+  stage.get("/v1/messages/" + published["messages"][0].at("message_id").get<std::string>() + "?wait=30s");
+  stage.subscribe("carols", {{"peer", "carol"}});
+  const auto resend = [&](const std::string& query, const json& choice) {
+    return stage.asker().ask("POST", "/v1/messages:resend" + query, choice.dump(), kJson);
+  };
+  const json choice{{"peer", "bob"}, {"type", "t"}, {"to", "carol"}};
+  CHECK(json::parse(resend("?dry_run=true", choice).body).at("count") == 3);
+  CHECK(json::parse(stage.get("/v1/messages?peer=carol").dump()).at("messages").empty());
+  CHECK(json::parse(resend("", choice).body).at("changed") == 3);
+  CHECK(json::parse(resend("", choice).body).at("changed") == 0);
+  CHECK(stage.get("/v1/messages?peer=carol").at("messages").size() == 3);
+  CHECK(resend("", {{"type", "t"}, {"to", "carol"}}).status == 422);
+  CHECK(resend("", {{"peer", "carol"}, {"to", "carol"}}).status == 422);
+  CHECK(resend("", {{"peer", "bob"}, {"to", "nobody"}}).status == 500);
+}
+
 }  // namespace ackbox::serve::subscriptions_test

@@ -92,13 +92,17 @@ TEST_CASE("an expired frame and a frame for another agent do not reach the handl
   CHECK(other.answer.code == "wrong-audience");
 }
 
-TEST_CASE("what was published is shown for each subscriber, of which a trial has none") {
+TEST_CASE("what was published is shown for all subscribers, of which a trial has none, and what was refused is not") {
   HandlerTrial trial(kOptions);
   const auto handler = [](const InboundFrame&, InboundTransaction& transaction) {
-    CHECK(transaction.publish({.type = "t"}).status == PublishStatus::noSubscriber);
+    CHECK(transaction.publish({.type = "t", .data = "7"}).status == PublishStatus::noSubscriber);
+    CHECK(transaction.publish({.type = "t", .data = "{"}).status == PublishStatus::invalidFrame);
     return HandlerResult::ack();
   };
-  CHECK(trial.run(handler, {}).enqueued.empty());
+  const HandlerTrialResult result = trial.run(handler, {});
+  REQUIRE(result.enqueued.size() == 1);
+  CHECK(result.enqueued[0].peer == "*");
+  CHECK(result.enqueued[0].data == "7");
 }
 
 TEST_CASE("an enqueue that is refused is not shown") {

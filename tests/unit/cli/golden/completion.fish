@@ -174,6 +174,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from resend' -l session -d 'Messag
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l type -d 'Messages of this type' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l since -d 'Messages enqueued at this time or later: 2h ago, or an instant' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l before -d 'Messages enqueued before this time' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l to -d 'Store all that the file has for --peer for this peer, too' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l all -d 'All acknowledged messages that were kept'
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l dry-run -d 'Only say how many the filter chooses'
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l yes -d 'Really send all that the filter chooses'

@@ -275,6 +275,7 @@ _ackbox() {
         '--type[Messages of this type]:TYPE:' \
         '--since[Messages enqueued at this time or later\: 2h ago, or an instant]:TIME:' \
         '--before[Messages enqueued before this time]:TIME:' \
+        '--to[Store all that the file has for --peer for this peer, too]:PEER:' \
         '--all[All acknowledged messages that were kept]' \
         '--dry-run[Only say how many the filter chooses]' \
         '--yes[Really send all that the filter chooses]' ;;
