@@ -31,7 +31,7 @@ FrameResult resultOf(const InboundFrame& frame, HandlerResult answer, std::strin
     result.detail = std::move(answer.detail);
     return result;
   }
-  return toFrameResult(std::move(answer), &leftOut);
+  return manager::toFrameResult(std::move(answer), &leftOut);
 }
 
 }  // namespace

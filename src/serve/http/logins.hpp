@@ -59,8 +59,8 @@ public:
 
 private:
   struct Login {
-    Tokens::Digest token;
-    SteadyTime endsAt;
+    Tokens::Digest token = {};
+    SteadyTime endsAt = {};
   };
   [[nodiscard]] std::string cookie(std::string_view value, std::chrono::seconds age) const;
   void arm() ACKBOX_EXCLUDES(mutex_);

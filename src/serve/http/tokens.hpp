@@ -37,8 +37,8 @@ public:
 
 private:
   struct Entry {
-    Digest digest;
-    Caller caller;
+    Digest digest = {};
+    Caller caller = {};
   };
 
   std::vector<Entry> entries_;

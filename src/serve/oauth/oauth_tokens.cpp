@@ -21,7 +21,7 @@ void OauthTokens::get(const OauthWay& way, Use use) {
     const TokenMachine::Step step = machine_.asked(clock_->steadyNow());
     isFetch = step == TokenMachine::Step::fetch;
     if (isFetch || step == TokenMachine::Step::wait) {
-      waiting_.push_back(std::move(use));
+      waiting_.push_back(std::exchange(use, nullptr));
     } else {
       now = grant(clock_->steadyNow());
     }

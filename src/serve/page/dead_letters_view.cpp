@@ -77,6 +77,7 @@ std::vector<DeadLetterGroup> groupsOf(const std::vector<MessageInfo>& deadLetter
     }
   }
   std::vector<DeadLetterGroup> groups;
+  groups.reserve(byCause.size());
   for (auto& [cause, group] : byCause) {
     groups.push_back(std::move(group));
   }

@@ -82,14 +82,15 @@ Html chart(std::string_view about, const std::vector<HistorySpan>& spans, Markup
 Html table(std::string_view caption, const std::vector<HistorySpan>& spans) {
   CardTable rows(caption,
                  {"From", "#Enqueued", "#Acknowledged", "#Became dead letters", "#Received", "#Pending at its end"});
-  for (auto span = spans.rbegin(); span != spans.rend(); ++span) {
-    if (span->from != WallTime{}) {
-      rows.text(records::instantText(span->from))
-          .number(span->enqueued)
-          .number(span->acked)
-          .number(span->failed)
-          .number(span->received)
-          .number(span->pending);
+  const std::vector<HistorySpan> newestFirst(spans.rbegin(), spans.rend());
+  for (const HistorySpan& span : newestFirst) {
+    if (span.from != WallTime{}) {
+      rows.text(records::instantText(span.from))
+          .number(span.enqueued)
+          .number(span.acked)
+          .number(span.failed)
+          .number(span.received)
+          .number(span.pending);
     }
   }
   return rows.html();

@@ -61,7 +61,7 @@ Html firstSteps(const View& view, const std::vector<records::PeerFigures>& peers
 
 Html peersTable(const View& view, std::vector<records::PeerFigures> peers) {
   constexpr std::size_t kShown = 12;
-  constexpr std::size_t kErrorShown = 120;
+  constexpr std::size_t kErrorBytes = 120;
   if (peers.empty()) {
     return {};
   }
@@ -73,7 +73,7 @@ Html peersTable(const View& view, std::vector<records::PeerFigures> peers) {
     table.cell(link(view, "peers/" + percentEncoded(peer.figures.peer), peer.figures.peer))
         .cell(badge(stateOf(peer)))
         .cell(ago(view.now, peer.circuit.since))
-        .cell(errorText(records::shortened(peer.figures.lastError, kErrorShown)))
+        .cell(errorText(records::shortened(peer.figures.lastError, kErrorBytes)))
         .number(peer.figures.pending)
         .cell(deadLink(view, peer))
         .number(peer.figures.acked);
