@@ -164,7 +164,7 @@ void tryAll(Work work) {
   for (const Fault& fault : faults()) {
     Tried tried;
     tried.calls = tryOnce(fault, 0, work, tried);
-    const std::uint64_t step = std::max<std::uint64_t>(1, tried.calls / scaled(kTrials));
+    const std::uint64_t step = std::max<std::uint64_t>(1, tried.calls / std::max(kTrials, scaled(kTrials)));
     for (std::uint64_t nth = 1; nth <= tried.calls; nth += step) {
       tryOnce(fault, nth, work, tried);
     }

@@ -18,7 +18,7 @@ std::string standingOf(const InboxInfo& frame, const FrameWaits& waits) {
   return frame.state == InboxState::behind ? "waits for the frames before it in its session"
          : !frame.waitsFor.empty()         ? "waits for " + frame.waitsFor
          : !holder.empty()                 ? "in hand of " + std::string(holder)
-                                           : frame.lastError;
+                                           : records::joined(frame.reason, frame.lastError);
 }
 
 /// The actions for a frame that no application has in hand.

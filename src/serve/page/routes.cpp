@@ -222,6 +222,12 @@ void search(const OutboxReader& reader, SearchResult& result) {
   result.dead = reader.messages({.state = MessageState::failed, .text = text, .isNewestFirst = true}, kSideRows);
   result.messages = reader.messages({.text = text, .isNewestFirst = true}, kSideRows);
   result.frames = reader.inbox({.text = text}, kSideRows);
+  for (const std::string& source : reader.inboxSources(text)) {
+    std::optional<InboxExplanation> found = reader.explainInbox(source, text);
+    if (found && found->frame.state == InboxState::ended) {
+      result.ended.push_back(std::move(found->frame));
+    }
+  }
 }
 
 void showSearch(Service& service, Request&& request, Respond&& respond) {

@@ -39,6 +39,9 @@ Html ofKey(const View& view, const SearchResult& result) {
 
 Html ofInbox(const View& view, const SearchResult& result, const std::string& name) {
   Html html;
+  if (!result.ended.empty()) {
+    html.raw("<h2>Received, and ended</h2>\n").add(frameTable(view, "Ended frames", result.ended, result.waits));
+  }
   if (result.frames.frames.empty()) {
     return html;
   }
@@ -85,8 +88,8 @@ Html searchView(const View& view, const SearchResult& result) {
   if (found.str().empty()) {
     found.add(emptyNote("Nothing was found.",
                         "Ids, keys, sessions, types and errors were looked for. An acknowledged message is gone after "
-                        "<code>acked_retention</code>, its key after <code>idempotency_retention</code>, and a "
-                        "received frame when it is done."));
+                        "<code>acked_retention</code>, its key after <code>idempotency_retention</code>, a "
+                        "received frame when it is done; the outcome of a refused one is kept for a time."));
   }
   return html.add(found).add(limits(view, result, name)).raw("</div>\n");
 }

@@ -116,6 +116,8 @@ struct SearchResult {
   /// The oldest received frames with this id, session or type, or with the text in their last error.
   InboxPage frames = {};
   FrameWaits waits = {};
+  /// The frames with this id that have ended.
+  std::vector<InboxInfo> ended = {};
 };
 [[nodiscard]] Html searchView(const View& view, const SearchResult& result);
 

@@ -313,6 +313,14 @@ TEST_CASE("A received frame has its payload, why it waits and what can be done; 
   CHECK(shown.find("data-inbox=\"retry\"") == std::string::npos);
   CHECK(shown.find("data-inbox=\"discard\"") != std::string::npos);
   CHECK(shown.find("a stream for its type") != std::string::npos);
+  CHECK(page("/search?q=" + id).find("Received, and ended") == std::string::npos);
+  stage.serve().asker().ask("POST", "/v1/inbox:discard",
+                            R"({"frames":[{"source":"urn:agent:carol","message_id":")" + id + R"("}],"reason":"void"})",
+                            testing::kJson);
+  const std::string ended = page("/search?q=" + id);
+  CHECK(ended.find("Received, and ended") != std::string::npos);
+  CHECK(ended.find("void") != std::string::npos);
+  CHECK(page("/inbox/" + id + "?source=urn%3Aagent%3Acarol").find("refused") != std::string::npos);
 }
 
 TEST_CASE("A search that did not read all of the file says so") {

@@ -104,8 +104,9 @@ TEST_CASE("P11: a column that makes a gigabyte of nothing fails for who does not
 
 TEST_CASE("P11: a statement that works for longer than it may is ended; short ones never are, however many") {
   SQLite::Database database(":memory:", SQLite::OPEN_READWRITE);
-  sqlite::limitWork(database.getHandle(), std::chrono::milliseconds(50));
-  for (int round = 0; round < 3; ++round) {
+  // A host of virtual machines counts what it takes away from this one, some tens of milliseconds at a time.
+  sqlite::limitWork(database.getHandle(), std::chrono::milliseconds(400));
+  for (int round = 0; round < 2; ++round) {
     CHECK_THROWS_WITH(database.exec(kForEver), "interrupted");
   }
   for (int round = 0; round < 300; ++round) {
