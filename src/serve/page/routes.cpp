@@ -31,6 +31,8 @@ constexpr std::size_t kBlockedCounted = 1'000;
 // Of the received frames that fail.
 constexpr std::size_t kFailingShown = 10;
 constexpr std::size_t kSideRows = 12;
+// With more received frames, a search looks for none that has ended.
+constexpr std::uint64_t kWaitingLooked = 10'000;
 constexpr std::size_t kLoginBytesMax = 4096;
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
 
@@ -210,7 +212,7 @@ void showMessage(Service& service, Request&& request, Respond&& respond) {
 }
 
 /// Reads a bounded number of rows.
-void search(const OutboxReader& reader, SearchResult& result) {
+void search(const OutboxReader& reader, std::uint64_t waiting, SearchResult& result) {
   const std::string& text = result.text;
   result.message = reader.find(text);
   result.keyIds = reader.idsOfKey(text, kSideRows);
@@ -222,10 +224,14 @@ void search(const OutboxReader& reader, SearchResult& result) {
   result.dead = reader.messages({.state = MessageState::failed, .text = text, .isNewestFirst = true}, kSideRows);
   result.messages = reader.messages({.text = text, .isNewestFirst = true}, kSideRows);
   result.frames = reader.inbox({.text = text}, kSideRows);
-  for (const std::string& source : reader.inboxSources(text)) {
-    std::optional<InboxExplanation> found = reader.explainInbox(source, text);
-    if (found && found->frame.state == InboxState::ended) {
-      result.ended.push_back(std::move(found->frame));
+  // A frame is looked for among all that wait of its sender.
+  if (waiting > kWaitingLooked) {
+    return;
+  }
+  for (const InboundSenderStats& sender : reader.inboundSenders(kSideRows)) {
+    std::optional<InboxInfo> found = reader.findInbox(sender.source, text);
+    if (found && found->state == InboxState::ended) {
+      result.ended.push_back(*std::move(found));
     }
   }
 }
@@ -238,7 +244,7 @@ void showSearch(Service& service, Request&& request, Respond&& respond) {
   show(service, asked(service, request, "Search", "search"), std::move(respond),
        [&service, result = std::move(result)](const View& view) mutable {
          if (!result.text.empty()) {
-           search(service.reader(), result);
+           search(service.reader(), service.manager().getStats().inbox, result);
          }
          return std::optional(searchView(view, result));
        });
