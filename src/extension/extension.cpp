@@ -190,7 +190,7 @@ void publish(const Call& call) {
   Binding& binding = call.binding();
   const Writing writing(binding.connection());
   const PublishReceipt receipt = binding.publish(frame);
-  // Published to nobody is no error: who subscribes is not up to the program.
+  // A publish without a subscriber is no error: a program does not choose its subscribers.
   if (!receipt.accepted() && receipt.status != PublishStatus::noSubscriber) {
     throw Refusal(std::string(toString(receipt.status)) + ": " + sqlNames(receipt.detail));
   }

@@ -306,7 +306,7 @@ PeerRemoval OutboxOperator::removePeer(std::string_view name, WaitingMessages wa
   MessageFilter filter;
   filter.peer = name;
   for (const MessageState state : {MessageState::pending, MessageState::sent}) {
-    // The file's other messages are passed on the way, so nobody looks for what is not there.
+    // A search passes the file's other messages on its way, so none is made for what is not there.
     if (report.failed < report.left) {
       filter.state = state;
       report.failed += failAll(core, filter);

@@ -27,7 +27,6 @@ constexpr std::size_t kRowsShown = 50;
 constexpr std::size_t kFramesShown = 40;
 constexpr std::size_t kDeadLettersLooked = 2'000;
 constexpr std::size_t kBlockedCounted = 1'000;
-
 // Of the received frames that fail.
 constexpr std::size_t kFailingShown = 10;
 constexpr std::size_t kSideRows = 12;
