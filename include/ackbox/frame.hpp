@@ -42,7 +42,8 @@ struct Frame {
   /// Makes the enqueue happen once: a second one with this key stores nothing and answers `EnqueueStatus::duplicate`
   /// with the first message's id and sequence, while that message is in the store and for
   /// `OutboxOptions::idempotencyRetention` after its enqueue. Up to 256 bytes of UTF-8 without control characters,
-  /// common to all sessions and peers of the file. Empty: no such guard.
+  /// common to all sessions to the peer; for another peer, and for a publish, the same text is another key. Empty: no
+  /// such guard.
   std::string idempotencyKey = {};
   /// Only the latest matters: pending messages of the same session with this key are deleted, and this one goes to the
   /// session's tail. A message in flight stays. Needs a session: without order, an older frame could arrive after a

@@ -44,8 +44,9 @@ Html oldest(const View& view, const Stats& stats) {
 Html firstSteps(const View& view, const std::vector<records::PeerFigures>& peers) {
   Html html;
   if (peers.empty()) {
-    html.raw("<section class=\"start\"><h2>Name a peer</h2>\n<p>This outbox has no peer to send to. Add this to the ");
-    html.raw("daemon's configuration, and restart it:</p>\n");
+    html.raw("<section class=\"start\"><h2>Name a peer</h2>\n<p>This outbox has no peer to send to. ");
+    html.add(link(view, "peers", "Add one here"))
+        .raw(", or add this to the daemon's configuration, and restart it:</p>\n");
     html.add(command("snippet", R"("peers": [{"name": "bob", "url": "https://address/inbox"}])"));
     return html.raw("</section>\n");
   }

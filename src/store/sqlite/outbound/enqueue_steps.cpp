@@ -32,10 +32,7 @@ EnqueueReceipt EnqueueSteps::run(const Frame& frame, std::optional<delivery::Pee
   }
   const WallTime now = clock_.wallNow();
   // Checked before the limits: a repetition gets its first receipt even if the queue is full.
-  if (auto repetition = keys_.find(frame.idempotencyKey, now)) {
-    if (repetition->messageId.empty()) {
-      repetition->status = EnqueueStatus::invalidFrame;
-    }
+  if (auto repetition = keys_.find(frame.idempotencyKey, *peer, now)) {
     return *repetition;
   }
   if (auto repetition = rows_.repetitionOf(frame)) {
@@ -47,7 +44,7 @@ EnqueueReceipt EnqueueSteps::run(const Frame& frame, std::optional<delivery::Pee
     return *refusal;
   }
   EnqueueReceipt receipt = store(*peer, frame, replaced, now);
-  keys_.remember(frame.idempotencyKey, receipt, now);
+  keys_.remember(frame.idempotencyKey, *peer, receipt, now);
   return receipt;
 }
 

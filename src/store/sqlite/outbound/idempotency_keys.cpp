@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "store/sqlite/outbound/message_ids.hpp"
@@ -12,6 +11,9 @@ namespace {
 
 constexpr std::size_t kPurgedPerKey = 2;
 
+// In the place of a peer: the key of a publish.
+constexpr delivery::PeerKey kOfPublish = 0;
+
 // The minimum time between two checks of a key that outlasts its retention.
 constexpr std::chrono::milliseconds kExtensionMin = std::chrono::minutes(1);
 
@@ -19,14 +21,17 @@ constexpr std::chrono::milliseconds kExtensionMin = std::chrono::minutes(1);
 
 IdempotencyKeys::IdempotencyKeys(sqlite3* connection, std::string_view prefix, std::chrono::milliseconds retention)
     : retention_(retention),
-      find_(connection, "SELECT message_id,sequence,keep_until_ms FROM #idempotency_keys WHERE key=?1", prefix),
-      remember_(connection, "REPLACE INTO #idempotency_keys(key,message_id,sequence,keep_until_ms) VALUES(?1,?2,?3,?4)",
+      find_(connection, "SELECT message_id,sequence,keep_until_ms FROM #idempotency_keys WHERE key=?1 AND peer_id=?2",
+            prefix),
+      remember_(connection,
+                "REPLACE INTO #idempotency_keys(key,peer_id,message_id,sequence,keep_until_ms) VALUES(?1,?2,?3,?4,?5)",
                 prefix),
       over_(connection,
-            "SELECT key,message_id FROM #idempotency_keys WHERE keep_until_ms<=?1 ORDER BY keep_until_ms LIMIT ?2",
+            "SELECT key,peer_id,message_id FROM #idempotency_keys WHERE keep_until_ms<=?1 ORDER BY keep_until_ms LIMIT "
+            "?2",
             prefix),
-      extend_(connection, "UPDATE #idempotency_keys SET keep_until_ms=?2 WHERE key=?1", prefix),
-      forget_(connection, "DELETE FROM #idempotency_keys WHERE key=?1", prefix),
+      extend_(connection, "UPDATE #idempotency_keys SET keep_until_ms=?3 WHERE key=?1 AND peer_id=?2", prefix),
+      forget_(connection, "DELETE FROM #idempotency_keys WHERE key=?1 AND peer_id=?2", prefix),
       inOutbox_(connection, std::string("SELECT 1 WHERE ").append(keyOfMessage()).append(" IS NOT NULL"), prefix),
       published_(connection,
                  "SELECT coalesce(p.name,''),m.message_id,m.sequence FROM #publications AS m LEFT JOIN #peers AS p ON "
@@ -37,43 +42,36 @@ IdempotencyKeys::IdempotencyKeys(sqlite3* connection, std::string_view prefix, s
                          prefix),
       forgetPublished_(connection, "DELETE FROM #publications WHERE key=?1", prefix) {}
 
-std::optional<EnqueueReceipt> IdempotencyKeys::find(std::string_view key, WallTime now) {
+std::optional<EnqueueReceipt> IdempotencyKeys::find(std::string_view key, delivery::PeerKey peer, WallTime now) {
   if (key.empty()) {
     return std::nullopt;
   }
   EnqueueReceipt first{EnqueueStatus::duplicate, {}, 0, {}};
   {
-    Query query(find_, key);
+    Query query(find_, key, peer);
     if (!query.next()) {
       return std::nullopt;
     }
     first.messageId = query.text(0);
     first.sequence = query.as<std::uint64_t>(1);
-    if (first.messageId.empty()) {
-      first.detail = "the key was used by a publish that nobody had subscribed to: use another key";
-    }
     if (query.instant(2) > now) {
       return first;
     }
   }
-  if (hasMessage(key, first.messageId)) {
+  if (hasMessage({std::string(key), peer, first.messageId})) {
     return first;
   }
   // The messages of its publish must not remain for its next use.
-  forget(key);
+  forget(key, peer);
   return std::nullopt;
 }
 
 std::optional<PublishReceipt> IdempotencyKeys::findPublished(std::string_view key, WallTime now) {
-  std::optional<EnqueueReceipt> first = find(key, now);
-  if (!first) {
+  if (!find(key, kOfPublish, now)) {
     return std::nullopt;
   }
   PublishReceipt receipt{PublishStatus::duplicate, publishedWith(key), {}};
-  if (receipt.messages.empty() && !first->messageId.empty()) {
-    receipt.messages.push_back({{}, std::move(first->messageId), first->sequence, {}});
-    receipt.detail = "the key was used by an enqueue to one peer";
-  } else if (receipt.messages.empty()) {
+  if (receipt.messages.empty()) {
     receipt.detail = "nobody had subscribed when the key was first used: nothing was stored then or now";
   }
   return receipt;
@@ -86,34 +84,35 @@ void IdempotencyKeys::rememberPublished(std::string_view key, std::span<const Su
     first.messageId = receipt.messages.front().messageId;
     first.sequence = receipt.messages.front().sequence;
   }
-  remember(key, first, now);
+  remember(key, kOfPublish, first, now);
   for (std::size_t index = 0; !key.empty() && index < subscribers.size(); ++index) {
     const PublishedMessage& message = receipt.messages[index];
     Query(rememberPublished_, key, index, subscribers[index].peer, message.messageId, message.sequence).run();
   }
 }
 
-void IdempotencyKeys::remember(std::string_view key, const EnqueueReceipt& receipt, WallTime now) {
+void IdempotencyKeys::remember(std::string_view key, delivery::PeerKey peer, const EnqueueReceipt& receipt,
+                               WallTime now) {
   if (key.empty()) {
     return;
   }
   purge(now);
-  Query(remember_, key, receipt.messageId, receipt.sequence, now + retention_).run();
+  Query(remember_, key, peer, receipt.messageId, receipt.sequence, now + retention_).run();
 }
 
 void IdempotencyKeys::purge(WallTime now) {
-  std::vector<std::pair<std::string, std::string>> over;
+  std::vector<Used> over;
   {
     Query query(over_, now, kPurgedPerKey);
     while (query.next()) {
-      over.emplace_back(query.text(0), query.text(1));
+      over.push_back({query.text(0), query.integer(1), query.text(2)});
     }
   }
-  for (const auto& [key, messageId] : over) {
-    if (hasMessage(key, messageId)) {
-      Query(extend_, key, now + std::max(retention_, kExtensionMin)).run();
+  for (const Used& used : over) {
+    if (hasMessage(used)) {
+      Query(extend_, used.key, used.peer, now + std::max(retention_, kExtensionMin)).run();
     } else {
-      forget(key);
+      forget(used.key, used.peer);
     }
   }
 }
@@ -126,15 +125,19 @@ std::vector<PublishedMessage> IdempotencyKeys::publishedWith(std::string_view ke
   return found;
 }
 
-bool IdempotencyKeys::hasMessage(std::string_view key, std::string_view messageId) {
-  return inOutbox(messageId) || std::ranges::any_of(publishedWith(key), [this](const PublishedMessage& message) {
-           return inOutbox(message.messageId);
-         });
+bool IdempotencyKeys::hasMessage(const Used& used) {
+  if (used.peer != kOfPublish) {
+    return inOutbox(used.messageId);
+  }
+  return std::ranges::any_of(publishedWith(used.key),
+                             [this](const PublishedMessage& message) { return inOutbox(message.messageId); });
 }
 
-void IdempotencyKeys::forget(std::string_view key) {
-  Query(forget_, key).run();
-  Query(forgetPublished_, key).run();
+void IdempotencyKeys::forget(std::string_view key, delivery::PeerKey peer) {
+  Query(forget_, key, peer).run();
+  if (peer == kOfPublish) {
+    Query(forgetPublished_, key).run();
+  }
 }
 
 bool IdempotencyKeys::inOutbox(std::string_view messageId) {

@@ -187,8 +187,7 @@ MessagePages::MessagePages(sqlite3* connection, const OutboxOptions& options)
       storedMessages_(connection, messageSelect(stored(), kAllRows), options.tablePrefix),
       idsOfKey_(connection,
                 "SELECT message_id FROM (SELECT message_id,position FROM #publications WHERE key=?1 UNION ALL SELECT "
-                "message_id,0 FROM #idempotency_keys WHERE key=?1 AND message_id<>'' AND NOT EXISTS(SELECT 1 FROM "
-                "#publications WHERE key=?1)) ORDER BY position LIMIT ?2",
+                "message_id,0 FROM #idempotency_keys WHERE key=?1 AND peer_id<>0) ORDER BY position LIMIT ?2",
                 options.tablePrefix),
       row_(connection, std::string("SELECT ").append(kRowColumns).append(" FROM #outbox WHERE id=?1"),
            options.tablePrefix) {}

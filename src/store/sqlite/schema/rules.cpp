@@ -180,9 +180,8 @@ constexpr Rule kRules[] = {
      "SELECT 0 FROM #idempotency_keys WHERE message_id='' AND sequence<>0 OR sequence<0", "deleted",
      "DELETE FROM #idempotency_keys WHERE message_id='' AND sequence<>0 OR sequence<0 RETURNING 0"},
     {"publications", "its key is not known",
-     "SELECT 0 FROM #publications WHERE key NOT IN (SELECT key FROM "
-     "#idempotency_keys)",
-     "deleted", "DELETE FROM #publications WHERE key NOT IN (SELECT key FROM #idempotency_keys) RETURNING 0"},
+     "SELECT 0 FROM #publications WHERE key NOT IN (SELECT key FROM #idempotency_keys WHERE peer_id=0)", "deleted",
+     "DELETE FROM #publications WHERE key NOT IN (SELECT key FROM #idempotency_keys WHERE peer_id=0) RETURNING 0"},
     {"subscriptions", "its peer is missing or removed",
      "SELECT 0 FROM #subscriptions WHERE peer_id NOT IN (SELECT id FROM #peers WHERE removed_at_ms=0)",
      "nothing is published to it; deleted",

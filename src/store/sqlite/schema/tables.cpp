@@ -125,11 +125,13 @@ CREATE INDEX #outbox_failed ON #outbox(id) WHERE state = 4;
 CREATE INDEX #outbox_supersedable ON #outbox(session_id, supersede_key) WHERE state = 0 AND supersede_key IS NOT NULL;
 -- What peers have deferred, to be put back when one forgets it.
 CREATE INDEX #outbox_deferred ON #outbox(session_id) WHERE state = 2;
-CREATE TABLE #idempotency_keys(  -- keys that enqueues were given
-  key TEXT PRIMARY KEY,           -- the caller's
+CREATE TABLE #idempotency_keys(  -- keys that enqueues and publishes were given
+  key TEXT NOT NULL,              -- the caller's
+  peer_id INTEGER NOT NULL,       -- the peer of the enqueue, to which alone the key belongs; 0: of a publish
   message_id TEXT NOT NULL,       -- of the first message that was enqueued with it; empty: of a publish to nobody
   sequence INTEGER NOT NULL,      -- as in that enqueue's receipt
-  keep_until_ms INTEGER NOT NULL  -- and for as long as the message is in the outbox
+  keep_until_ms INTEGER NOT NULL, -- and for as long as the message is in the outbox
+  PRIMARY KEY(key, peer_id)
 ) WITHOUT ROWID;
 CREATE INDEX #idempotency_keys_keep_until ON #idempotency_keys(keep_until_ms);
 CREATE TABLE #publications(  -- messages of publishes with an idempotency key; none if nobody had subscribed
