@@ -58,6 +58,8 @@ struct InboxInfo {
   WallTime startedAt{};
   /// In `backoff`: the next run begins no earlier.
   WallTime dueAt{};
+  /// In `ended`: when that was.
+  WallTime endedAt{};
   /// In `ended`: until when the outcome is kept.
   WallTime keptUntil{};
   /// When the last failed run ended.
@@ -118,7 +120,8 @@ struct UnattendedFrames {
 
 /// Selects deferred frames that have not ended; a field that is not set does not restrict.
 struct InboxFilter {
-  /// `ended` selects no frame.
+  /// `ended` selects the frames whose outcome is kept, those that are kept longest first, among the last 10,000; all
+  /// of them that fit stand on one page. A change by a filter changes none of them.
   std::optional<InboxState> state = {};
   std::optional<std::string> source = {};
   /// Without `mailbox`: a session for this agent.

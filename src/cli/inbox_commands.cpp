@@ -27,7 +27,7 @@ InboxFilter inboxFilterOf(const Arguments& arguments) {
     filter.source = arguments.source;
   }
   if (arguments.state) {
-    filter.state = records::liveInboxStateOf(*arguments.state);
+    filter.state = records::inboxStateOf(*arguments.state);
   }
   return filter;
 }

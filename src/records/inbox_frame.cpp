@@ -29,6 +29,7 @@ constexpr std::array kInbox{
     field<&InboxInfo::dueAt>("due_at_ms", "It is not begun before."),
     forPeople<[](const InboxInfo& frame) { return frame.state == InboxState::backoff ? frame.dueAt : WallTime{}; }>(
         {"Due", "DUE"}),
+    field<&InboxInfo::endedAt>("ended_at_ms", "Of a frame that has ended: when.", {"Ended"}),
     field<&InboxInfo::keptUntil>("kept_until_ms", "Of a frame that has ended: until when its outcome is kept.",
                                  {"Kept until"}),
     field<&InboxInfo::failedAt>("failed_at_ms", "When its last failed run ended.", {"Failed"}),
@@ -71,9 +72,9 @@ std::string nameOf(InboxState state) {
   return lowered(toString(state));
 }
 
-std::optional<InboxState> liveInboxStateOf(std::string_view name) {
-  constexpr std::array kStates = {InboxState::waiting, InboxState::unattended, InboxState::behind, InboxState::running,
-                                  InboxState::backoff};
+std::optional<InboxState> inboxStateOf(std::string_view name) {
+  constexpr std::array kStates = {InboxState::waiting, InboxState::unattended, InboxState::behind,
+                                  InboxState::running, InboxState::backoff,    InboxState::ended};
   const auto* const found = std::ranges::find_if(kStates, [name](InboxState state) { return nameOf(state) == name; });
   return found == kStates.end() ? std::nullopt : std::optional(*found);
 }

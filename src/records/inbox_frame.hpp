@@ -19,7 +19,7 @@ template <>
 std::span<const Field<InboundFrame>> fields();
 /// The state as options spell it, such as `waiting`.
 [[nodiscard]] std::string nameOf(InboxState state);
-/// The state of a frame that has not ended, from its name; nothing if no such state has this name.
-[[nodiscard]] std::optional<InboxState> liveInboxStateOf(std::string_view name);
+/// The state from its name; nothing if no state has this name.
+[[nodiscard]] std::optional<InboxState> inboxStateOf(std::string_view name);
 
 }  // namespace ackbox::records

@@ -231,6 +231,18 @@ TEST_CASE("P3: by hand, a frame is due at once without charges, or ends for good
   const auto reader = world.reader();
   CHECK(reader->findInbox("urn:peer", "s-1")->state == InboxState::ended);
   CHECK(reader->findInbox("urn:peer", "s-1")->reason == "no-more");
+  const std::vector<InboxInfo> ended = reader->inbox({.state = InboxState::ended}, 10, 0).frames;
+  REQUIRE(ended.size() == 2);
+  for (const InboxInfo& frame : ended) {
+    CHECK(frame.state == InboxState::ended);
+    CHECK(frame.type == inboundFrame(1).type);
+    CHECK(frame.reason == "no-more");
+    CHECK(frame.endedAt == world.clock->wallNow());
+    CHECK(frame.startCount == (frame.messageId == "s-1" ? 2 : 0));
+  }
+  CHECK(reader->inbox({.state = InboxState::ended, .text = "s-1"}, 10, 0).frames.size() == 1);
+  CHECK(reader->inbox({.state = InboxState::ended, .text = "no-more"}, 1, 0).frames.size() == 1);
+  CHECK(reader->inbox({.state = InboxState::ended, .source = "urn:other"}, 10, 0).frames.empty());
   CHECK(reader->stats().inbox == 0);
   CHECK(world.problems() == "");
 }

@@ -73,6 +73,9 @@ InboxChoice readInboxChoice(const std::string& body, bool hasReason) {
       choice.filter.mailbox = textMember(name, value);
     } else if (name == "state") {
       choice.filter.state = inboxStateOf(textMember(name, value));
+      if (choice.filter.state == InboxState::ended) {
+        throw InvalidRequest("frames that have ended cannot be changed");
+      }
     } else if (name == "reason" && hasReason) {
       choice.reason = reasonOf(value);
       return Member::accompanies;

@@ -34,9 +34,9 @@ MessageState messageStateOf(std::string_view name) {
 }
 
 InboxState inboxStateOf(std::string_view name) {
-  const std::optional<InboxState> state = records::liveInboxStateOf(name);
+  const std::optional<InboxState> state = records::inboxStateOf(name);
   if (!state) {
-    throw InvalidRequest("state must be waiting, unattended, behind, running or backoff");
+    throw InvalidRequest("state must be waiting, unattended, behind, running, backoff or ended");
   }
   return *state;
 }

@@ -23,7 +23,7 @@ struct PageWish {
 /// The state of a message by its name. Throws `InvalidRequest`.
 [[nodiscard]] MessageState messageStateOf(std::string_view name);
 
-/// The state of a received frame that has not ended, by its name. Throws `InvalidRequest`.
+/// The state of a received frame by its name. Throws `InvalidRequest`.
 [[nodiscard]] InboxState inboxStateOf(std::string_view name);
 
 /// `{"name":[…],"next":7}`; `next` is null on the last page. `list` is a JSON array.

@@ -99,6 +99,27 @@ void addFailing(std::vector<HealthSentence>& found, const std::vector<InboxInfo>
   }
 }
 
+/// What was refused for good in the last day: its sender has a dead letter, or learns it when it asks.
+void addRefused(std::vector<HealthSentence>& found, const std::vector<InboxInfo>& refused, WallTime now) {
+  constexpr std::chrono::hours kTold{24};
+  std::uint64_t count = 0;
+  const InboxInfo* newest = nullptr;
+  for (const InboxInfo& frame : refused) {
+    if (now - frame.endedAt < kTold) {
+      ++count;
+      newest = newest == nullptr || frame.endedAt > newest->endedAt ? &frame : newest;
+    }
+  }
+  if (newest != nullptr) {
+    found.push_back({"warning",
+                     (count >= kRefusedCounted ? "At least " : "") + counted(count, "received frame") +
+                         (count == 1 ? " was" : " were") + " refused for good in the last day, the newest, of type " +
+                         newest->type + ", " + records::durationText(now - newest->endedAt) + " ago: " +
+                         records::shortened(records::joined(newest->reason, newest->lastError), kCauseBytes) + ".",
+                     "inbox?state=ended"});
+  }
+}
+
 /// Frames and peers without an application, and applications that settle nothing.
 void addUnattended(std::vector<HealthSentence>& found, const std::vector<records::PeerFigures>& peers,
                    const Reception& reception, WallTime now) {
@@ -124,18 +145,24 @@ void addUnattended(std::vector<HealthSentence>& found, const std::vector<records
 
 /// Peers that are paused by hand.
 void addPaused(std::vector<HealthSentence>& found, const std::vector<records::PeerFigures>& peers) {
+  std::string names;
   std::size_t paused = 0;
   std::uint64_t waiting = 0;
   for (const records::PeerFigures& peer : peers) {
     if (peer.circuit.state == PeerState::paused) {
-      ++paused;
       waiting += peer.figures.pending;
+      if (++paused <= kPeersNamed) {
+        names += (names.empty() ? "" : ", ") + peer.figures.peer;
+      }
     }
+  }
+  if (paused > kPeersNamed) {
+    names += " and " + grouped(paused - kPeersNamed) + " more";
   }
   if (paused != 0) {
     found.push_back({"warning",
-                     counted(paused, "peer") + (paused == 1 ? " is" : " are") + " paused by hand, and " +
-                         waitText(waiting, paused == 1 ? "it" : "them") + ".",
+                     (paused == 1 ? "Peer " : "Peers ") + names + (paused == 1 ? " is" : " are") +
+                         " paused by hand, and " + waitText(waiting, paused == 1 ? "it" : "them") + ".",
                      "peers"});
   }
 }
@@ -174,6 +201,7 @@ std::vector<HealthSentence> healthOf(const Stats& stats, const std::vector<recor
     found.push_back(sentenceOfBlocked(blockedSessions));
   }
   addFailing(found, reception.failing);
+  addRefused(found, reception.refused, now);
   addUnattended(found, peers, reception, now);
   if (stats.failed != 0) {
     found.push_back({"warning",

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kFrameDataShown = std::size_t{64} * 1024;
 constexpr std::size_t kFrameErrorShown = 300;
+constexpr Markup kNotDone = " received and not done yet, the oldest first.</p>\n";
 
 /// What the frame waits for, or the application that has it; otherwise its last error.
 std::string standingOf(const InboxInfo& frame, const FrameWaits& waits) {
@@ -47,7 +48,7 @@ Html filters(const View& view, const InboxList& list) {
   Html html;
   html.raw("<form class=\"filters\" method=\"get\" action=\"").text(view.root).raw("inbox\">\n");
   html.raw("<label>State <select name=\"state\">").add(option("", "any", list.state));
-  for (const std::string_view state : {"waiting", "unattended", "behind", "running", "backoff"}) {
+  for (const std::string_view state : {"waiting", "unattended", "behind", "running", "backoff", "ended"}) {
     html.add(option(state, state, list.state));
   }
   html.raw("</select></label>\n")
@@ -100,7 +101,8 @@ Html frameTable(const View& view, std::string_view caption, const std::vector<In
     table.cell(frameLink(view, frame).add(beneath(breakable(frame.type))))
         .cell(badge(records::nameOf(frame.state)))
         .cell(senderOf(frame).add(beneath(session)))
-        .cell(ago(view.now, frame.acceptedAt))
+        .cell(frame.state == InboxState::ended ? Html().raw("ended ").add(ago(view.now, frame.endedAt))
+                                               : ago(view.now, frame.acceptedAt))
         .number(frame.startCount)
         .cell(errorText(records::shortened(standingOf(frame, waits), kFrameErrorShown)))
         .cell(actionsFor(view, frame));
@@ -116,12 +118,15 @@ Html inboxView(const View& view, const InboxList& list) {
   } else {
     const bool isFiltered = !list.state.empty() || !list.source.empty() || !list.text.empty();
     html.raw("<p class=\"lead\"><strong>");
-    if (isFiltered) {
-      html.number(list.page.frames.size()).raw(" here</strong>, of ").number(list.waiting).raw(" received");
+    if (list.state == records::nameOf(InboxState::ended)) {
+      html.number(list.page.frames.size())
+          .raw(" here</strong>: refused, or with a result. What was only acknowledged ");
+      html.raw("is not kept.</p>\n");
+    } else if (isFiltered) {
+      html.number(list.page.frames.size()).raw(" here</strong>, of ").number(list.waiting).raw(kNotDone);
     } else {
-      html.number(list.waiting).text(list.waiting == 1 ? " frame" : " frames").raw("</strong> received");
+      html.number(list.waiting).text(list.waiting == 1 ? " frame" : " frames").raw("</strong>").raw(kNotDone);
     }
-    html.raw(" and not done yet, the oldest first.</p>\n");
     html.add(frameTable(view, "Inbound frames", list.page.frames, list.waits));
   }
   const std::string address = "inbox?" + parameter("state", list.state) + parameter("source", list.source) +

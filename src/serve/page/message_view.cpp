@@ -88,7 +88,7 @@ Html payload(const View& view, const MessageInfo& message, const Frame& frame) {
   }
   html.raw("</details>\n");
   if (data.size() <= kDataShown) {
-    html.raw("<details><summary>Enqueue it again with curl</summary>\n");
+    html.raw("<details><summary>Enqueue a copy with curl: a new message, which takes effect again</summary>\n");
     html.add(enqueueCommand(view, lineOf(message, frame))).raw("</details>\n");
   }
   return html;

@@ -31,7 +31,6 @@ constexpr std::size_t kBlockedCounted = 1'000;
 constexpr std::size_t kFailingShown = 10;
 constexpr std::size_t kSideRows = 12;
 // With more received frames, a search looks for none that has ended.
-constexpr std::uint64_t kWaitingLooked = 10'000;
 constexpr std::size_t kLoginBytesMax = 4096;
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
 
@@ -95,6 +94,11 @@ Reception receptionOf(const OutboxReader& reader, const FrameWaits& waits) {
                       {},
                       waits.holders.size(),
                       reader.inbox({.state = InboxState::backoff}, kFailingShown).frames};
+  for (InboxInfo& frame : reader.inbox({.state = InboxState::ended}, kRefusedCounted).frames) {
+    if (!frame.reason.empty()) {
+      reception.refused.push_back(std::move(frame));
+    }
+  }
   for (const FrameWaits::Entry& entry : waits.entries) {
     if (entry.way == "pull" && entry.isAway) {
       reception.unwantedTypes.push_back(entry.types);
@@ -211,7 +215,7 @@ void showMessage(Service& service, Request&& request, Respond&& respond) {
 }
 
 /// Reads a bounded number of rows.
-void search(const OutboxReader& reader, std::uint64_t waiting, SearchResult& result) {
+void search(const OutboxReader& reader, SearchResult& result) {
   const std::string& text = result.text;
   result.message = reader.find(text);
   result.keyIds = reader.idsOfKey(text, kSideRows);
@@ -223,16 +227,7 @@ void search(const OutboxReader& reader, std::uint64_t waiting, SearchResult& res
   result.dead = reader.messages({.state = MessageState::failed, .text = text, .isNewestFirst = true}, kSideRows);
   result.messages = reader.messages({.text = text, .isNewestFirst = true}, kSideRows);
   result.frames = reader.inbox({.text = text}, kSideRows);
-  // A frame is looked for among all that wait of its sender.
-  if (waiting > kWaitingLooked) {
-    return;
-  }
-  for (const InboundSenderStats& sender : reader.inboundSenders(kSideRows)) {
-    std::optional<InboxInfo> found = reader.findInbox(sender.source, text);
-    if (found && found->state == InboxState::ended) {
-      result.ended.push_back(*std::move(found));
-    }
-  }
+  result.ended = reader.inbox({.state = InboxState::ended, .text = text}, kSideRows).frames;
 }
 
 void showSearch(Service& service, Request&& request, Respond&& respond) {
@@ -243,7 +238,7 @@ void showSearch(Service& service, Request&& request, Respond&& respond) {
   show(service, asked(service, request, "Search", "search"), std::move(respond),
        [&service, result = std::move(result)](const View& view) mutable {
          if (!result.text.empty()) {
-           search(service.reader(), service.manager().getStats().inbox, result);
+           search(service.reader(), result);
          }
          return std::optional(searchView(view, result));
        });

@@ -120,8 +120,11 @@ TEST_CASE("An idempotency key makes an enqueue happen once, with or without quot
   const HttpReply second = enqueue(asker, body, kJson + "Idempotency-Key: \"order-7\"\r\n");
   CHECK(second.status == 200);
   CHECK(bodyOf(second).at("message_id") == bodyOf(first).at("message_id"));
-  CHECK(enqueue(asker, R"({"peer":"bob","type":"t","data":{"n":1}})", kJson + "Idempotency-Key: order-7\r\n").status ==
+  CHECK(enqueue(asker, R"({"peer":"away","type":"t","data":{"n":2}})", kJson + "Idempotency-Key: order-7\r\n").status ==
         409);
+  // The key is that peer's.
+  CHECK(enqueue(asker, R"({"peer":"bob","type":"t","data":{"n":1}})", kJson + "Idempotency-Key: order-7\r\n").status ==
+        201);
   CHECK(enqueue(asker, body, kJson + "Idempotency-Key: \"\"\r\n").status == 422);
   CHECK(enqueue(asker, body, kJson + "Idempotency-Key: a\r\nIdempotency-Key: b\r\n").status == 400);
   // Its body was not read, so that its connection has ended.

@@ -33,10 +33,10 @@ TEST_CASE("The overview names each problem, the most important first") {
   peer.figures.peer = "bob";
   peer.figures.pending = 1'000;
   peer.circuit.state = PeerState::paused;
-  CHECK(textOf({peer}) == "1 peer is paused by hand, and 1,000 messages wait for it.");
+  CHECK(textOf({peer}) == "Peer bob is paused by hand, and 1,000 messages wait for it.");
   stats.failed = 40'000;
   const std::string dead = "40,000 dead letters wait for a decision: retry or discard.";
-  CHECK(textOf({peer}) == dead + "\n1 peer is paused by hand, and 1,000 messages wait for it.");
+  CHECK(textOf({peer}) == dead + "\nPeer bob is paused by hand, and 1,000 messages wait for it.");
   CHECK(textOf({}, {2}) == "2 sessions are stopped by a dead letter.\n" + dead);
   CHECK(textOf({}, {1'000, true}) == "At least 1,000 sessions are stopped by a dead letter.\n" + dead);
   peer.figures.pending = 1;

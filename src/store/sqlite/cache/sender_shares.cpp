@@ -76,7 +76,7 @@ std::string senderRows() {
   sql.append("),0,0 FROM #processed_messages UNION ALL SELECT source,0,0,1,");
   sql.append(std::to_string(kResultBytes)).append("+2*(").append(source).append("+").append(origin).append("+");
   sql.append(session).append("+").append(bytesOf("frame_id")).append(")+").append(bytesOf("code")).append("+");
-  sql.append(bytesOf("detail")).append("+").append(bytesOf("result"));
+  sql.append(bytesOf("detail")).append("+").append(bytesOf("result")).append("+").append(bytesOf("type"));
   sql.append(",0,0 FROM #inbox_results UNION ALL SELECT source,0,0,0,0,1,").append(bytesOf("data"));
   return sql.append(" FROM #inbox) GROUP BY source)");
 }

@@ -78,7 +78,8 @@ InboundMarks::InboundMarks(Context& context)
       // Looks at all senders' rows: neither table has an index on the sender, which each mark would have to update.
       selectResults_(context.prepare(
           "SELECT frame_id,source,origin,session,sequence,length(CAST(coalesce(code,'')||coalesce(detail,'')||"
-          "coalesce(result,'') AS BLOB)) FROM #inbox_results WHERE (frame_id,source,origin,session,sequence)>(?1,?2,?3,"
+          "coalesce(result,'')||type AS BLOB)) FROM #inbox_results WHERE "
+          "(frame_id,source,origin,session,sequence)>(?1,?2,?3,"
           "?4,?5) ORDER BY frame_id,source,origin,session,sequence LIMIT ?6")),
       dropResult_(context.prepare("DELETE FROM #inbox_results WHERE frame_id=?1 AND source=?2 AND origin=?3 AND "
                                   "session=?4 AND sequence=?5")),

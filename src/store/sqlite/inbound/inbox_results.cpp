@@ -42,14 +42,15 @@ InboxResults::InboxResults(Context& context, InboundMarks& marks)
       dropResult_(context.prepare(
           "DELETE FROM #inbox_results WHERE frame_id=?1 AND source=?2 AND origin=?3 AND session=?4 "
           "AND sequence BETWEEN ?5 AND ?6 RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||"
-          "coalesce(result,'') AS BLOB))")),
+          "coalesce(result,'')||type AS BLOB))")),
       keepResult_(context.prepare("INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,"
-                                  "code,detail,result,keep_until_ms) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)")),
+                                  "code,detail,result,keep_until_ms,type,starts,ended_at_ms) "
+                                  "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)")),
       unmark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")),
       purge_(context.prepare(
           "DELETE FROM #inbox_results WHERE (frame_id,source,origin,session,sequence) IN (SELECT "
           "frame_id,source,origin,session,sequence FROM #inbox_results WHERE keep_until_ms<?1 ORDER BY keep_until_ms "
-          "LIMIT ?2) RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||coalesce(result,'') AS BLOB)),"
+          "LIMIT ?2) RETURNING length(CAST(coalesce(code,'')||coalesce(detail,'')||coalesce(result,'')||type AS BLOB)),"
           "source,origin,session,frame_id")),
       selectOldResult_(context.prepare("SELECT 1 FROM #inbox_results WHERE keep_until_ms<?1 LIMIT 1")),
       findResult_(context.prepare("SELECT 1 FROM #inbox_results WHERE frame_id=?2 AND source=?1 LIMIT 1")) {}
@@ -95,13 +96,13 @@ void InboxResults::keep(const InboxEnding& end, std::chrono::milliseconds retent
   const WallTime keepUntil = remember(frame, retention);
   if (!processed || !end.result->result.empty()) {
     const bool isRefusedAlone = !processed && frame.sequence == 0;
-    keepResult(frame, isRefusedAlone ? redriveNumberOf(frame.time) : frame.sequence, *end.result, keepUntil);
+    keepResult(*end.row, isRefusedAlone ? redriveNumberOf(frame.time) : frame.sequence, *end.result, keepUntil);
   }
 }
 
 void InboxResults::keepDiscarded(const InboxEnding& end, std::chrono::milliseconds retention) {
   const InboundFrame& frame = end.row->frame;
-  keepResult(frame, frame.sequence, *end.result, remember(frame, retention));
+  keepResult(*end.row, frame.sequence, *end.result, remember(frame, retention));
 }
 
 WallTime InboxResults::remember(const InboundFrame& frame, std::chrono::milliseconds retention) {
@@ -109,16 +110,19 @@ WallTime InboxResults::remember(const InboundFrame& frame, std::chrono::millisec
   return frame.sequence == 0 ? marks_.prolong(frame, least) : least;
 }
 
-void InboxResults::keepResult(const InboundFrame& frame, std::uint64_t number, const FrameResult& result,
+void InboxResults::keepResult(const InboxRow& row, std::uint64_t number, const FrameResult& result,
                               WallTime keepUntil) {
+  const InboundFrame& frame = row.frame;
   const std::string_view detail = truncatedError(result.detail);
   const KeptSession session(frame);
   dropResult(nameOf(frame, session));
   Query(keepResult_, frame.id, frame.source, frame.origin, session.name(), number, result.outcome,
-        NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result}, keepUntil)
+        NullIfEmpty{result.code}, NullIfEmpty{detail}, NullIfEmpty{result.result}, keepUntil, frame.type, row.starts,
+        context_.clock.wallNow())
       .run();
-  context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, session.name(), frame.id,
-                                                  result.code.size() + detail.size() + result.result.size()));
+  context_.shares.add(frame.source,
+                      shareOfResult(frame.source, frame.origin, session.name(), frame.id,
+                                    result.code.size() + detail.size() + result.result.size() + frame.type.size()));
 }
 
 void InboxResults::dropResult(const InboundIdentity& frame) {

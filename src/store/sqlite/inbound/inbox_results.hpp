@@ -35,7 +35,7 @@ private:
   /// Until when a frame that ends now is remembered. Keeps its mark as long.
   [[nodiscard]] WallTime remember(const InboundFrame& frame, std::chrono::milliseconds retention);
   /// `number` is the number to which the outcome applies; for a frame outside sessions, see `redriveNumberOf`; 0: any.
-  void keepResult(const InboundFrame& frame, std::uint64_t number, const FrameResult& result, WallTime keepUntil);
+  void keepResult(const InboxRow& row, std::uint64_t number, const FrameResult& result, WallTime keepUntil);
   /// Deletes the frame's outcome; for a frame outside sessions, under any number.
   void dropResult(const InboundIdentity& frame);
 

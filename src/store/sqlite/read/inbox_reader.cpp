@@ -77,6 +77,32 @@ InboxInfo frameInfoOf(const Query& query) {
   return info;
 }
 
+// Of a frame that has ended, see `endedInfoOf`.
+constexpr std::string_view kResultColumns =
+    "frame_id,source,origin,session,iif(origin='',0,sequence),outcome,code,detail,keep_until_ms,type,starts,ended_at_"
+    "ms";
+
+InboxInfo endedInfoOf(const Query& query) {
+  InboxInfo info;
+  info.messageId = query.text(0);
+  info.source = query.text(1);
+  info.origin = query.text(2);
+  info.mailbox = KeptSession::mailboxOf(query.view(3));
+  info.session = KeptSession::sessionOf(query.view(3));
+  info.sequence = query.as<std::uint64_t>(4);
+  info.state = InboxState::ended;
+  if (query.as<Outcome>(5) != Outcome::ack) {
+    // The reason that the sender stores for a refusal without a code.
+    info.reason = query.isNull(6) ? "rejected" : query.text(6);
+  }
+  info.lastError = query.text(7);
+  info.keptUntil = query.instant(8);
+  info.type = query.text(9);
+  info.startCount = query.as<std::uint32_t>(10);
+  info.endedAt = query.instant(11);
+  return info;
+}
+
 // ?4: the row, or 0 if it is not known. ?2 and ?3: its sender and id.
 constexpr std::string_view kRowOfFrame =
     "iif(?4<>0,?4,(SELECT id FROM #inbox WHERE source=?2 AND frame_id=?3 ORDER BY id LIMIT 1))";
@@ -96,6 +122,17 @@ std::string chosenSelect() {
          "ELSE 0 END FROM #inbox NOT INDEXED WHERE id>?2 ORDER BY id LIMIT ?3";
 }
 
+// The frames that ended last and whose outcome is kept; the filter as in `chosenSelect`.
+std::string endedSelect() {
+  return std::string("SELECT ")
+      .append(kResultColumns)
+      .append(
+          " FROM (SELECT * FROM #inbox_results INDEXED BY #inbox_results_keep_until ORDER BY keep_until_ms DESC LIMIT "
+          "?1) WHERE (?3 IS NULL OR source=?3) AND (?4 IS NULL OR session=?4) AND (?5 IS NULL OR "
+          "substr(session,1,length(?5))=?5) AND (?6 IS NULL OR frame_id=?6 OR type=?6 OR code=?6 OR "
+          "substr(session,instr(session,char(31))+1)=?6 OR instr(detail,?6)>0) LIMIT ?2");
+}
+
 }  // namespace
 
 InboxReader::InboxReader(sqlite3* connection, const OutboxOptions& options)
@@ -112,9 +149,11 @@ InboxReader::InboxReader(sqlite3* connection, const OutboxOptions& options)
             options.tablePrefix),
       findResult_(
           connection,
-          "SELECT origin,session,iif(origin='',0,sequence),outcome,code,detail,keep_until_ms FROM #inbox_results WHERE "
-          "frame_id=?2 AND source=?1 ORDER BY keep_until_ms DESC LIMIT 1",
+          std::string("SELECT ")
+              .append(kResultColumns)
+              .append(" FROM #inbox_results WHERE frame_id=?2 AND source=?1 ORDER BY keep_until_ms DESC LIMIT 1"),
           options.tablePrefix),
+      results_(connection, endedSelect(), options.tablePrefix),
       frame_(
           connection,
           "SELECT frame_id,source,type,data,time_ms,expires_at_ms,audience,session,origin,epoch,sequence,"
@@ -156,6 +195,12 @@ InboxPage InboxReader::page(const InboxFilter& filter, std::size_t limit, std::i
     session = KeptSession(*filter.mailbox, *filter.session).name();
   } else if (filter.mailbox) {
     mailbox = KeptSession(*filter.mailbox, {}).name();
+  }
+  if (filter.state == InboxState::ended) {
+    for (Query query(results_, kPageLooks, limit, filter.source, session, mailbox, filter.text); query.next();) {
+      page.frames.push_back(endedInfoOf(query));
+    }
+    return page;
   }
   const WallTime now = options_.clock->wallNow();
   const std::optional<int> state = filter.state ? std::optional(static_cast<int>(*filter.state)) : std::nullopt;
@@ -228,24 +273,7 @@ std::optional<InboxInfo> InboxReader::find(std::string_view source, std::string_
     return info;
   }
   Query query(findResult_, source, messageId);
-  if (!query.next()) {
-    return std::nullopt;
-  }
-  InboxInfo info;
-  info.messageId = messageId;
-  info.source = source;
-  info.origin = query.text(0);
-  info.mailbox = KeptSession::mailboxOf(query.view(1));
-  info.session = KeptSession::sessionOf(query.view(1));
-  info.sequence = query.as<std::uint64_t>(2);
-  info.state = InboxState::ended;
-  if (query.as<Outcome>(3) != Outcome::ack) {
-    // The reason that the sender stores for a refusal without a code.
-    info.reason = query.isNull(4) ? "rejected" : query.text(4);
-  }
-  info.lastError = query.text(5);
-  info.keptUntil = query.instant(6);
-  return info;
+  return query.next() ? std::optional(endedInfoOf(query)) : std::nullopt;
 }
 
 std::optional<InboundFrame> InboxReader::frame(std::string_view source, std::string_view messageId, std::int64_t row) {

@@ -233,6 +233,9 @@ CREATE TABLE #inbox_results(  -- final outcomes of deferred frames, where they s
   detail TEXT,                     -- of a refusal, for people
   result TEXT,                     -- JSON text for the sender's onAcked
   keep_until_ms INTEGER NOT NULL,  -- as a mark against duplicates is kept
+  type TEXT NOT NULL DEFAULT '',           -- CloudEvents type; for people, as the rest
+  starts INTEGER NOT NULL DEFAULT 0,       -- how often it was begun
+  ended_at_ms INTEGER NOT NULL DEFAULT 0,  -- when it ended
   PRIMARY KEY(frame_id, source, origin, session, sequence)
 ) WITHOUT ROWID;
 CREATE INDEX #inbox_results_keep_until ON #inbox_results(keep_until_ms);
