@@ -322,8 +322,7 @@ TEST_CASE("A received frame has its payload, why it waits and what can be done; 
   CHECK(ended.find("void") != std::string::npos);
   CHECK(page("/inbox/" + id + "?source=urn%3Aagent%3Acarol").find("refused") != std::string::npos);
   CHECK(page("/inbox?state=ended").find("order.placed") != std::string::npos);
-  CHECK(page("/").find("1 received frame was refused for good in the last day") !=
-        std::string::npos);
+  CHECK(page("/").find("1 received frame was refused for good in the last day") != std::string::npos);
 }
 
 TEST_CASE("A search that did not read all of the file says so") {

@@ -56,7 +56,7 @@ _ackbox() {
     'inbox --source') return ;;
     'inbox --session') return ;;
     'inbox --mailbox') return ;;
-    'inbox --state') words='waiting unattended behind running backoff' ;;
+    'inbox --state') words='waiting unattended behind running backoff ended' ;;
     'inbox --limit') return ;;
     'inbox --after') return ;;
     'inbox-show --prefix') return ;;

@@ -106,7 +106,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l busy-timeout -d 'Ho
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l source -d 'Frames of this sender, by its agent URI' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l session -d 'Frames of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l mailbox -d 'Frames in the mailbox of this agent' -x
-complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff ended'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l limit -d 'At most this many; 0: all (default 100)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox' -l after -d 'Continue after this row' -x
 complete -c ackbox -n __fish_use_subcommand -a inbox-show -d 'Show a deferred frame with its data and its last error'

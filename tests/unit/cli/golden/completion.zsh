@@ -191,7 +191,7 @@ _ackbox() {
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
         '--mailbox[Frames in the mailbox of this agent]:URI:' \
-        '--state[Only those in this state]:STATE:(waiting unattended behind running backoff)' \
+        '--state[Only those in this state]:STATE:(waiting unattended behind running backoff ended)' \
         '--limit[At most this many; 0\: all (default 100)]:COUNT:' \
         '--after[Continue after this row]:ROW:' ;;
     inbox-show)
