@@ -74,6 +74,16 @@ void checkSessionPolicies(const std::vector<SessionPolicy>& policies) {
   }
 }
 
+// The bucket is kept as the instant at which it was empty, in nanoseconds of 64 bits.
+void checkFilling(const std::string& field, const RateLimit& limit) {
+  constexpr auto kFillingMost = std::chrono::years(100);
+  const auto interval = std::chrono::nanoseconds(limit.per) / std::max(limit.frames, 1U);
+  if (limit.frames != 0 && limit.burst > std::chrono::nanoseconds(kFillingMost) / interval) {
+    refuse(field, "has a burst of " + std::to_string(limit.burst) + ", which takes more than 100 years to come again",
+           "a smaller burst");
+  }
+}
+
 void checkPeers(const std::vector<PeerOptions>& peers) {
   std::set<std::string_view> names;
   for (std::size_t index = 0; index < peers.size(); ++index) {
@@ -89,6 +99,7 @@ void checkPeers(const std::vector<PeerOptions>& peers) {
       refuse(field + ".name", "'" + peer.name + "' is used twice", "each name once");
     }
     checkOptions(peerOptionRows(), peer, field + ".");
+    checkFilling(field + ".rateLimit", peer.rateLimit);
     if (peer.retry) {
       checkRetry(field + ".retry", *peer.retry);
     }

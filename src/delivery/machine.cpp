@@ -108,8 +108,10 @@ bool Machine::Impl::isLive(const Timers::Timer& timer) const {
       const PeerHealth& health = peers.at(timer.owner).health;
       return health.down() && (health.probeAt() == timer.due || health.probeOtherAt() == timer.due);
     }
-    case Timers::Kind::pause:
-      return peers.at(timer.owner).pausedUntil == timer.due;
+    case Timers::Kind::pause: {
+      const Peer& peer = peers.at(timer.owner);
+      return peer.pausedUntil == timer.due || peer.limitedUntil == timer.due;
+    }
   }
   return false;
 }
@@ -125,8 +127,13 @@ void Machine::Impl::expire(const Timers::Timer& timer, const Now& now, Actions& 
     case Timers::Kind::deadline:
       askAgain(sessions.at(timer.owner), timer.key, now, actions);
       return;
+    case Timers::Kind::pause: {
+      Peer& peer = peers.at(timer.owner);
+      peer.limitedUntil = peer.limitedUntil == timer.due ? SteadyTime{} : peer.limitedUntil;
+      touch(peer);
+      return;
+    }
     case Timers::Kind::probe:
-    case Timers::Kind::pause:
       touch(peers.at(timer.owner));
       return;
   }
@@ -203,7 +210,11 @@ void Machine::peerAdded(PeerKey peer, std::uint32_t maxRequests, std::uint32_t c
   Peer& known = impl_->peerOf(peer);
   known.maxRequests = maxRequests;
   known.creditFrames = creditFrames;
-  known.bucket = TokenBucket(rateLimit);
+  if (known.bucket.setLimit(rateLimit) && known.limitedUntil != SteadyTime{}) {
+    // The wait was for the earlier limit.
+    known.limitedUntil = {};
+    impl_->timers.abandoned();
+  }
   impl_->touch(known);
 }
 
@@ -311,7 +322,7 @@ std::optional<PeerView> Machine::peer(PeerKey key) const {
       .isPaused = peer.isPaused,
       .requestsInFlight = peer.requestsInFlight,
       .readySessions = peer.ready.size() + peer.suspectReady.size() + peer.refusedReady.size() + peer.lateReady.size(),
-      .pausedUntil = peer.pausedUntil,
+      .limitedUntil = peer.limitedUntil,
       .rateLimited = peer.rateLimited};
 }
 

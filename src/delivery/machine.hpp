@@ -103,8 +103,8 @@ struct PeerView {
   bool isPaused = false;
   std::uint32_t requestsInFlight = 0;
   std::size_t readySessions = 0;
-  /// The end of a wait for its rate limit, or of a pause after a store failure.
-  SteadyTime pausedUntil{};
+  /// The end of a wait for its rate limit.
+  SteadyTime limitedUntil{};
   /// The time for which its rate limit made frames wait; the wait under way is counted whole.
   std::chrono::nanoseconds rateLimited{0};
 };

@@ -61,8 +61,10 @@ struct Peer {
   bool sawDisabled = false;
   std::int64_t resumes = 0;
   TokenBucket bucket;
-  /// No claims before it: the store refused, or the bucket is empty.
+  /// No claims before it: the store refused.
   SteadyTime pausedUntil{};
+  /// No claims before it: the bucket is empty.
+  SteadyTime limitedUntil{};
   /// The time for which the empty bucket made ready frames wait.
   std::chrono::nanoseconds rateLimited{0};
   /// The most frames in a request, lowered when a request is rejected as a whole.

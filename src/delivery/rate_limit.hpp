@@ -14,9 +14,16 @@ namespace ackbox::delivery {
 class TokenBucket {
 public:
   TokenBucket() = default;
-  explicit TokenBucket(const RateLimit& limit)
-      : interval_(limit.frames == 0 ? std::chrono::nanoseconds(0) : std::chrono::nanoseconds(limit.per) / limit.frames),
-        burst_(limit.burst == 0 ? limit.frames : limit.burst) {}
+
+  /// Goes on by this limit; false if it is the same. What was sent before counts on, so that no change gives a second
+  /// burst.
+  bool setLimit(const RateLimit& limit) {
+    const auto interval = std::chrono::nanoseconds(limit.per) / std::max(limit.frames, 1U);
+    const TokenBucket before = *this;
+    interval_ = limit.frames == 0 ? std::chrono::nanoseconds(0) : interval;
+    burst_ = limit.burst == 0 ? limit.frames : limit.burst;
+    return interval_ != before.interval_ || burst_ != before.burst_;
+  }
 
   [[nodiscard]] bool limits() const noexcept { return interval_.count() > 0; }
 
@@ -26,8 +33,12 @@ public:
     return now < emptyAt_ ? 0 : static_cast<std::size_t>((now - emptyAt_) / interval_);
   }
   void take(std::size_t frames) noexcept { emptyAt_ += interval_ * static_cast<std::int64_t>(frames); }
-  /// These frames were not sent after all.
-  void giveBack(std::size_t frames) noexcept { emptyAt_ -= interval_ * static_cast<std::int64_t>(frames); }
+  /// These frames were not sent after all. They may have been taken before there was a limit.
+  void giveBack(std::size_t frames) noexcept {
+    if (emptyAt_ != SteadyTime::min()) {
+      emptyAt_ -= interval_ * static_cast<std::int64_t>(frames);
+    }
+  }
   /// When the next frame may go.
   [[nodiscard]] SteadyTime nextAt() const noexcept { return emptyAt_ + interval_; }
 

@@ -110,7 +110,7 @@ void Machine::Impl::startRequests(const Now& now, Actions& actions) {
 
 bool Machine::Impl::startRequest(Peer& peer, const Now& now, Actions& actions) {
   if (peer.requestsInFlight >= std::min(peer.maxRequests, peer.rampRequests) || peer.exclusive != 0 || peer.isPaused ||
-      now.steady < peer.pausedUntil) {
+      now.steady < std::max(peer.pausedUntil, peer.limitedUntil)) {
     return false;
   }
   const bool down = peer.health.down();
@@ -329,9 +329,10 @@ std::size_t Machine::Impl::allowance(Peer& peer, const Now& now) {
   }
   const std::size_t allowed = peer.bucket.available(now.steady);
   if (allowed == 0) {
-    // No other pause is under way: a paused peer is not asked.
-    peer.rateLimited += peer.bucket.nextAt() - now.steady;
-    pausePeer(peer, peer.bucket.nextAt());
+    // No other wait is under way: such a peer is not asked.
+    peer.limitedUntil = peer.bucket.nextAt();
+    peer.rateLimited += peer.limitedUntil - now.steady;
+    timers.add({.due = peer.limitedUntil, .owner = peer.key, .key = 0, .kind = Timers::Kind::pause});
   }
   return allowed;
 }

@@ -17,7 +17,7 @@ std::vector<PeerStatus> manager::peers(Core& core) {
     status.isConfigured = core.peer(status.name).options != nullptr;
     status.requestsInFlight = gauges.requestsInFlight;
     status.readySessions = gauges.readySessions;
-    status.rateLimitedUntil = gauges.pausedUntil;
+    status.rateLimitedUntil = gauges.limitedUntil;
     status.rateLimited = std::chrono::duration_cast<std::chrono::milliseconds>(gauges.rateLimited);
     statuses.push_back(std::move(status));
   }

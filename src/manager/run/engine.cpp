@@ -274,10 +274,10 @@ void Engine::perform(delivery::run_action::PublishPeers&& action) {
   const delivery::Now at = now();
   for (const delivery::PeerKey key : action.peers) {
     const auto view = run_.peer(key);
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(view->pausedUntil - at.steady);
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(view->limitedUntil - at.steady);
     core_->peerBoard().write(key, {.requestsInFlight = view->requestsInFlight,
                                    .readySessions = view->readySessions,
-                                   .pausedUntil = wait.count() > 0 ? at.wall + wait : WallTime{},
+                                   .limitedUntil = wait.count() > 0 ? at.wall + wait : WallTime{},
                                    .rateLimited = view->rateLimited});
   }
 }

@@ -19,7 +19,7 @@ public:
     std::uint32_t requestsInFlight = 0;
     std::uint64_t readySessions = 0;
     /// In calendar time; the epoch if nothing limits the peer.
-    WallTime pausedUntil{};
+    WallTime limitedUntil{};
     std::chrono::nanoseconds rateLimited{0};
   };
 
