@@ -1,39 +1,46 @@
 #include "serve/api/bulk_changes.hpp"
 
-#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
 #include <stdexcept>
+#include <string>
 #include <utility>
+
+#include "serve/http/places.hpp"
 
 namespace ackbox::serve {
 namespace {
 
 constexpr std::size_t kRemembered = 100;
-constexpr std::ptrdiff_t kRunningMost = 16;
+constexpr std::size_t kRunningMost = 16;
 
 }  // namespace
 
 BulkChanges::BulkChanges(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock)
     : executor_(std::move(executor)), clock_(std::move(clock)) {}
 
-bool BulkChanges::hasRoom() const {
+bool BulkChanges::hasRoom(const std::string& sharer) const {
   const MutexLock lock(mutex_);
-  return std::ranges::count_if(changes_, [](const auto& change) {
-           return change.second.state == BulkChange::State::running;
-         }) < kRunningMost;
+  std::size_t running = 0;
+  std::size_t own = 0;
+  for (const auto& [id, change] : changes_) {
+    const bool isRunning = change.state == BulkChange::State::running;
+    running += isRunning ? 1U : 0U;
+    own += isRunning && change.sharer == sharer ? 1U : 0U;
+  }
+  return mayTakePlace(kRunningMost, running, sharer, own);
 }
 
-void BulkChanges::begin(std::string what, std::string caller, Change change, std::chrono::milliseconds patience,
-                        Done done) {
+void BulkChanges::begin(Begun begun, Change change, std::chrono::milliseconds patience, Done done) {
   std::uint64_t id = 0;
   {
     const MutexLock lock(mutex_);
     id = ++lastId_;
     BulkChange& made = changes_[id];
     made.id = id;
-    made.what = std::move(what);
-    made.caller = std::move(caller);
+    made.what = std::move(begun.what);
+    made.caller = std::move(begun.caller);
+    made.sharer = begun.sharer;
     waiting_[id] = std::move(done);
     if (changes_.size() > kRemembered && changes_.begin()->second.state != BulkChange::State::running) {
       changes_.erase(changes_.begin());
@@ -48,7 +55,7 @@ void BulkChanges::begin(std::string what, std::string caller, Change change, std
       }
     });
   });
-  worker_.run([this, id, change = std::move(change)] { run(id, change); });
+  worker_.run(begun.sharer, [this, id, change = std::move(change)] { run(id, change); });
 }
 
 void BulkChanges::run(std::uint64_t id, const Change& change) {
@@ -62,10 +69,10 @@ void BulkChanges::run(std::uint64_t id, const Change& change) {
         throw std::runtime_error("the daemon is being stopped");
       }
     }
-    changed = change();
+    change(changed);
   } catch (const std::exception& exception) {
     state = BulkChange::State::failed;
-    error = exception.what();
+    error = (changed > 0 ? std::to_string(changed) + " were changed, then: " : std::string()) + exception.what();
   }
   {
     const MutexLock lock(mutex_);

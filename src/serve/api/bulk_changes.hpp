@@ -25,29 +25,37 @@ struct BulkChange {
   /// The name of the caller that requested it.
   std::string caller = {};
   State state = State::running;
-  /// Set when the change is done.
+  /// The caller that shares places with others, see `mayTakePlace`.
+  std::string sharer = {};
+  /// Set when the change has ended. If it has failed, the rows that it had changed by then, as far as it knows them:
+  /// they stay changed.
   std::uint64_t changed = 0;
-  /// Set when the change has failed. Rows that it had changed by then stay changed.
+  /// Set when the change has failed.
   std::string error = {};
 };
 
-/// Makes changes of many messages one after the other, and keeps the last 100 of them. A request waits a short time for
-/// its own change, so that a short change needs no second request.
+/// Makes changes of many messages one after the other, and keeps the last 100 of them. Callers take turns. A request
+/// waits a short time for its own change, so that a short change needs no second request.
 ///
 /// Thread-safety: all members may be called from any thread.
 class BulkChanges : public std::enable_shared_from_this<BulkChanges> {
 public:
-  /// Makes the change, and returns the number of changed messages; may throw.
-  using Change = std::function<std::uint64_t()>;
+  /// Makes the change, and counts the changed messages, also before it throws.
+  using Change = std::function<void(std::uint64_t& changed)>;
+  struct Begun {
+    std::string what;
+    std::string caller;
+    std::string sharer;
+  };
   using Done = std::function<void(const BulkChange&)>;
 
   BulkChanges(boost::asio::any_io_executor executor, std::shared_ptr<Clock> clock);
 
-  /// Whether another change may begin: the number of unfinished changes is limited.
-  [[nodiscard]] bool hasRoom() const;
+  /// Whether another change of this caller may begin: the number of unfinished changes is limited.
+  [[nodiscard]] bool hasRoom(const std::string& sharer) const;
 
   /// Calls `done` once, on any thread: when the change has ended, or after `patience`.
-  void begin(std::string what, std::string caller, Change change, std::chrono::milliseconds patience, Done done);
+  void begin(Begun begun, Change change, std::chrono::milliseconds patience, Done done);
 
   /// The change with this id; nothing if the id is unknown or was forgotten.
   [[nodiscard]] std::optional<BulkChange> find(std::uint64_t id) const;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "json/checked.hpp"
@@ -103,21 +104,29 @@ BulkWish takeBulkWish(Query& query) {
   return {isPreview, patience};
 }
 
+std::uint64_t changeBySlices(const std::function<std::uint64_t()>& change) {
+  try {
+    return change();
+  } catch (const std::exception& exception) {
+    throw std::runtime_error("some may have been changed, then: " + std::string(exception.what()));
+  }
+}
+
 void answerBulk(Service& service, Request&& request, Respond&& respond, const BulkWish& wish, BulkRequest&& bulk) {
   if (wish.isPreview) {
-    service.workers().answer([preview = std::move(bulk.preview)] { return preview(); }, std::move(respond));
+    service.workers().answer(
+        request.sharer(), [preview = std::move(bulk.preview)] { return preview(); }, std::move(respond));
     return;
   }
-  if (!service.bulkChanges().hasRoom()) {
-    respond(protocol::unavailable(false, "Too many changes have not ended yet."));
+  BulkChanges::Begun begun{std::string(bulk.name), request.caller.name, request.sharer()};
+  if (!service.bulkChanges().hasRoom(begun.sharer)) {
+    respond(
+        protocol::unavailable(false, "Too many changes have not ended yet, or too many that this token has begun."));
     return;
   }
-  std::string name(bulk.name);
-  std::string who = request.caller.name;
   service.bulkChanges().begin(
-      std::move(name), std::move(who),
-      [&service, bulk = std::move(bulk), caller = std::move(request.caller)] {
-        std::uint64_t changed = 0;
+      std::move(begun),
+      [&service, bulk = std::move(bulk), caller = std::move(request.caller)](std::uint64_t& changed) {
         try {
           bulk.change(changed);
         } catch (...) {
@@ -125,7 +134,6 @@ void answerBulk(Service& service, Request&& request, Respond&& respond, const Bu
           throw;
         }
         service.audit().record(caller, bulk.name, bulk.choice, changed);
-        return changed;
       },
       wish.patience, [respond = std::move(respond)](const BulkChange& change) { respond(answerOf(change)); });
 }

@@ -43,6 +43,10 @@ struct BulkRequest {
   std::function<void(std::uint64_t& changed)> change;
 };
 
+/// Calls `change`, which changes slice by slice all that a filter chooses, and counts nothing if it throws. What it
+/// throws is then said together with that.
+[[nodiscard]] std::uint64_t changeBySlices(const std::function<std::uint64_t()>& change);
+
 /// Answers with the preview; or begins the change, and answers when the change has ended, or with 202 after the wait's
 /// limit.
 void answerBulk(Service& service, Request&& request, Respond&& respond, const BulkWish& wish, BulkRequest&& bulk);

@@ -100,7 +100,7 @@ Response preview(const OutboxReader& reader, const Choice& choice) {
 void makeChange(Service& service, const ChangeKind& kind, const Choice& choice, std::uint64_t& changed) {
   OutboxOperator& changes = service.changes();
   if (choice.ids.empty()) {
-    changed = (changes.*kind.all)(choice.filter);
+    changed = changeBySlices([&] { return (changes.*kind.all)(choice.filter); });
   }
   for (const std::string& id : within(choice.limits, service.reader(), choice.ids)) {
     changed += (changes.*kind.one)(id).done() ? 1U : 0U;
@@ -133,6 +133,7 @@ void listDeadLetters(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   limitPeer(request, filter.peer);
   service.workers().answer(
+      request.sharer(),
       [&service, filter = std::move(filter), wish] {
         const DeadLetterPage page = service.reader().deadLetters(filter, wish.limit, wish.after);
         return pageAnswer("messages", records::listOf(page.messages), page.next);

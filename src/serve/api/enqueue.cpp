@@ -100,7 +100,8 @@ std::string statusName(const Enqueued& enqueued) {
 
 std::string detailOf(const Enqueued& enqueued) {
   if (enqueued.isConflict) {
-    return "message " + enqueued.receipt.messageId + " was enqueued with this key or id, and another content";
+    // Which message it was is not said: it may be one that the caller may not see.
+    return "this key or id was used with another peer, session, type or data: use another one";
   }
   if (enqueued.problem.empty() && !enqueued.isPublished && enqueued.receipt.status == EnqueueStatus::unknownPeer) {
     return "no peer has this name: see GET /v1/peers, or add it to the configuration";
@@ -154,8 +155,12 @@ Response answerBatch(const std::vector<Enqueued>& all) {
 /// The frames of one request while they are stored.
 class Enqueueing : public std::enable_shared_from_this<Enqueueing> {
 public:
-  Enqueueing(Service& service, PostedFrames&& posted, Respond respond)
-      : service_(service), isBatch_(posted.isBatch), respond_(std::move(respond)), left_(posted.frames.size() + 1) {
+  Enqueueing(Service& service, PostedFrames&& posted, std::string sharer, Respond respond)
+      : service_(service),
+        isBatch_(posted.isBatch),
+        sharer_(std::move(sharer)),
+        respond_(std::move(respond)),
+        left_(posted.frames.size() + 1) {
     all_.reserve(posted.frames.size());
     for (PostedFrame& one : posted.frames) {
       const bool isPublished = one.frame.peer == kAllSubscribers;
@@ -242,7 +247,8 @@ private:
       return enqueued.problem.empty() && enqueued.receipt.status == EnqueueStatus::duplicate;
     });
     if (hasDuplicate) {
-      service_.workers().answer([self = shared_from_this()] { return self->compared(); }, respond_);
+      service_.workers().answer(
+          sharer_, [self = shared_from_this()] { return self->compared(); }, respond_);
     } else {
       respond_(answer());
     }
@@ -275,6 +281,7 @@ private:
 
   Service& service_;
   const bool isBatch_;
+  const std::string sharer_;
   const Respond respond_;
   // Each element is written by the callback of its own frame only.
   std::vector<Enqueued> all_;
@@ -295,7 +302,7 @@ void enqueue(Service& service, Request&& request, Respond&& respond) {
       requireType(request, one.frame.type);
     }
   }
-  std::make_shared<Enqueueing>(service, std::move(posted), std::move(respond))->start();
+  std::make_shared<Enqueueing>(service, std::move(posted), request.sharer(), std::move(respond))->start();
 }
 
 }  // namespace ackbox::serve

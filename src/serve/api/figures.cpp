@@ -24,6 +24,7 @@ std::string readFigures(Service& service) {
 void showStats(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   service.workers().answer(
+      request.sharer(),
       [&service] {
         // The manager's figures include the latencies of this process.
         return jsonAnswer(200, records::lineOf(service.manager().getStats(), service.reader().processIds()).text());
@@ -34,6 +35,7 @@ void showStats(Service& service, Request&& request, Respond&& respond) {
 void listPeers(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   service.workers().answer(
+      request.sharer(),
       [&service, limits = request.caller.limits] {
         std::vector<records::PeerFigures> peers = records::readPeers(service.reader());
         std::erase_if(peers, [&](const records::PeerFigures& one) { return !limits.hasPeer(one.figures.peer); });
@@ -50,6 +52,7 @@ void listSessions(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   limitPeer(request, filter.peer);
   service.workers().answer(
+      request.sharer(),
       [&service, filter = std::move(filter), wish] {
         const SessionPage page = service.reader().sessions(filter, wish.limit, wish.after);
         return pageAnswer("sessions", records::listOf(page.sessions), page.next);

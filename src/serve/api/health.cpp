@@ -27,6 +27,7 @@ void isReady(Service& service, Request&& request, Respond&& respond) {
     return;
   }
   service.workers().answer(
+      request.sharer(),
       [&service] {
         try {
           static_cast<void>(service.manager().getStats());
@@ -52,6 +53,7 @@ void showMetrics(Service& service, Request&& request, Respond&& respond) {
   const bool isOpenMetrics = request.accept.find("application/openmetrics-text") != std::string::npos;
   const MetricsFormat format = isOpenMetrics ? MetricsFormat::openMetrics : MetricsFormat::prometheus;
   service.workers().answer(
+      request.sharer(),
       [&service, format, waits = service.frameWaits()] {
         protocol::Exposition own(format);
         service.ownFigures().write(own, service.reader().peerStats(), waits, service.reader().unattendedFrames(),

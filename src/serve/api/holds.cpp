@@ -17,7 +17,9 @@ template <typename Change>
 void hold(Service& service, Request&& request, Respond&& respond, std::string_view what, Change change) {
   request.query.finish();
   requirePeer(request, request.path[0]);
+  const std::string sharer = request.sharer();
   service.workers().answer(
+      sharer,
       [&service, request = std::move(request), what, change] {
         const bool changed = change(service.changes(), request.path);
         const std::string target = request.path.size() > 1 ? request.path[0] + "/" + request.path[1] : request.path[0];

@@ -119,7 +119,7 @@ Response previewFrames(const OutboxReader& reader, const FrameWaits& waits, cons
 
 void retryFrames(OutboxOperator& changes, const InboxChoice& choice, std::uint64_t& changed) {
   if (choice.frames.empty()) {
-    changed = changes.retryInbox(choice.filter);
+    changed = changeBySlices([&] { return changes.retryInbox(choice.filter); });
   }
   for (const auto& [source, id] : choice.frames) {
     changed += changes.retryInbox(source, id).done() ? 1U : 0U;
@@ -128,7 +128,7 @@ void retryFrames(OutboxOperator& changes, const InboxChoice& choice, std::uint64
 
 void discardFrames(OutboxOperator& changes, const InboxChoice& choice, std::uint64_t& changed) {
   if (choice.frames.empty()) {
-    changed = changes.discardInbox(choice.filter, choice.reason);
+    changed = changeBySlices([&] { return changes.discardInbox(choice.filter, choice.reason); });
   }
   for (const auto& [source, id] : choice.frames) {
     changed += changes.discardInbox(source, id, choice.reason).done() ? 1U : 0U;
@@ -163,6 +163,7 @@ void listInbox(Service& service, Request&& request, Respond&& respond) {
   const PageWish wish = takePage(request.query);
   request.query.finish();
   service.workers().answer(
+      request.sharer(),
       [&service, filter = std::move(filter), wish, waits = service.frameWaits()] {
         InboxPage page = service.reader().inbox(filter, wish.limit, wish.after);
         std::string items;

@@ -54,25 +54,27 @@ Response noMessage() {
 /// A request that waits for the end of a message.
 class Waiting : public std::enable_shared_from_this<Waiting> {
 public:
-  Waiting(Service& service, std::string messageId, bool withData, Limits limits, Respond respond)
+  Waiting(Service& service, std::string messageId, bool withData, Limits limits, std::string sharer, Respond respond)
       : service_(service),
         messageId_(std::move(messageId)),
         withData_(withData),
         limits_(std::move(limits)),
+        sharer_(std::move(sharer)),
         respond_(std::move(respond)) {}
 
   // Registers the wait before it reads the message, so that no end is missed in between.
-  void start(std::chrono::milliseconds time, const std::string& sharer, transport::ClientWatch& client) {
+  void start(std::chrono::milliseconds time, transport::ClientWatch& client) {
     const std::uint64_t wait = service_.waits().add(
-        messageId_, time, sharer, [self = shared_from_this()](WaitEnd end) { self->ended(std::move(end)); });
+        messageId_, time, sharer_, [self = shared_from_this()](WaitEnd end) { self->ended(std::move(end)); });
     client.gone = [&waits = service_.waits(), wait] { waits.cancel(wait); };
-    service_.workers().answer([self = shared_from_this()] { return self->look(); },
-                              [self = shared_from_this(), wait](Response response) {
-                                if (response.status != kStillWaits) {
-                                  self->service_.waits().cancel(wait);
-                                  self->answer(std::move(response));
-                                }
-                              });
+    service_.workers().answer(
+        sharer_, [self = shared_from_this()] { return self->look(); },
+        [self = shared_from_this(), wait](Response response) {
+          if (response.status != kStillWaits) {
+            self->service_.waits().cancel(wait);
+            self->answer(std::move(response));
+          }
+        });
   }
 
 private:
@@ -101,8 +103,9 @@ private:
   }
 
   void ended(WaitEnd end) {
-    service_.workers().answer([self = shared_from_this(), end = std::move(end)] { return self->finish(end); },
-                              [self = shared_from_this()](Response response) { self->answer(std::move(response)); });
+    service_.workers().answer(
+        sharer_, [self = shared_from_this(), end = std::move(end)] { return self->finish(end); },
+        [self = shared_from_this()](Response response) { self->answer(std::move(response)); });
   }
 
   Response finish(const WaitEnd& wait) {
@@ -134,6 +137,7 @@ private:
   const std::string messageId_;
   const bool withData_;
   const Limits limits_;
+  const std::string sharer_;
   const Respond respond_;
   std::atomic<bool> answered_ = false;
   std::atomic<bool> isWithin_ = false;
@@ -157,6 +161,7 @@ void listMessages(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   limitPeer(request, filter.peer);
   service.workers().answer(
+      request.sharer(),
       [&service, filter = std::move(filter), wish] {
         const MessagePage page = service.reader().messages(filter, wish.limit, wish.after);
         return pageAnswer("messages", records::listOf(page.messages), page.next);
@@ -177,11 +182,13 @@ void showMessage(Service& service, Request&& request, Respond&& respond) {
   }
   std::string& messageId = request.path.front();
   if (wait && wait->count() > 0) {
-    std::make_shared<Waiting>(service, std::move(messageId), withData, request.caller.limits, std::move(respond))
-        ->start(*wait, request.sharer(), *request.client);
+    std::make_shared<Waiting>(service, std::move(messageId), withData, request.caller.limits, request.sharer(),
+                              std::move(respond))
+        ->start(*wait, *request.client);
     return;
   }
   service.workers().answer(
+      request.sharer(),
       [&service, messageId = std::move(messageId), withData, limits = request.caller.limits] {
         const std::optional<Explanation> found = explain(service, messageId, limits);
         return found ? jsonAnswer(200, lineOf(service, *found, withData).text()) : noMessage();

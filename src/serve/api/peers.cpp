@@ -102,6 +102,7 @@ void showPeer(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   requirePeer(request, request.path[0]);
   service.workers().answer(
+      request.sharer(),
       [&service, name = request.path[0]] {
         const std::vector<records::PeerFigures> peers = records::readPeers(service.reader());
         const auto found =
@@ -121,8 +122,9 @@ void showPeer(Service& service, Request&& request, Respond&& respond) {
 
 void definePeer(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
-  service.workers().answer([&service, request = std::move(request)] { return definedPeer(service, request); },
-                           std::move(respond));
+  const std::string sharer = request.sharer();
+  service.workers().answer(
+      sharer, [&service, request = std::move(request)] { return definedPeer(service, request); }, std::move(respond));
 }
 
 void removePeer(Service& service, Request&& request, Respond&& respond) {
@@ -133,8 +135,9 @@ void removePeer(Service& service, Request&& request, Respond&& respond) {
     return;
   }
   const WaitingMessages waiting = what == "fail" ? WaitingMessages::fail : WaitingMessages::refuse;
+  const std::string sharer = request.sharer();
   service.workers().answer(
-      [&service, request = std::move(request), waiting] { return removedPeer(service, request, waiting); },
+      sharer, [&service, request = std::move(request), waiting] { return removedPeer(service, request, waiting); },
       std::move(respond));
 }
 

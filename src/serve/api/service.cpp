@@ -43,7 +43,7 @@ Service::Service(const boost::asio::any_io_executor& executor, OutboxManager man
   waits_->watch(manager_);
   ownFigures_.watch(manager_);
   events_->setFigures([this](std::function<void(std::string)> done) {
-    workers_.run([this, done = std::move(done)] {
+    workers_.run({}, [this, done = std::move(done)] {
       std::string json;
       try {
         json = readFigures(*this);
@@ -85,7 +85,7 @@ std::vector<records::Symptom> Service::troubles() {
 }
 
 void Service::readStats(History::Done done) {
-  workers_.run([this, done = std::move(done)] {
+  workers_.run({}, [this, done = std::move(done)] {
     try {
       done(reader_.getStats());
     } catch (const std::exception&) {

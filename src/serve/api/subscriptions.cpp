@@ -87,6 +87,7 @@ Response noSubscription(const std::string& name) {
 void listSubscriptions(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   service.workers().answer(
+      request.sharer(),
       [&service, limits = request.caller.limits] {
         std::vector<PeerSubscription> all = service.reader().subscriptions();
         std::erase_if(all, [&](const PeerSubscription& one) { return !limits.hasPeer(one.peer); });
@@ -98,6 +99,7 @@ void listSubscriptions(Service& service, Request&& request, Respond&& respond) {
 void showSubscription(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   service.workers().answer(
+      request.sharer(),
       [&service, name = request.path[0], limits = request.caller.limits] {
         const std::optional<PeerSubscription> found = find(service, limits, name);
         return found ? jsonAnswer(200, records::lineOf(*found).text()) : noSubscription(name);
@@ -109,14 +111,20 @@ void subscribe(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
   PeerSubscription subscription = readSubscription(request.path[0], request.body);
   requirePeer(request, subscription.peer);
-  service.workers().answer([&service, request = std::move(request),
-                            wanted = std::move(subscription)] { return subscribed(service, request, wanted); },
-                           std::move(respond));
+  const std::string sharer = request.sharer();
+  service.workers().answer(
+      sharer,
+      [&service, request = std::move(request), wanted = std::move(subscription)] {
+        return subscribed(service, request, wanted);
+      },
+      std::move(respond));
 }
 
 void unsubscribe(Service& service, Request&& request, Respond&& respond) {
   request.query.finish();
+  const std::string sharer = request.sharer();
   service.workers().answer(
+      sharer,
       [&service, request = std::move(request)] {
         const std::string& name = request.path[0];
         requireOwn(service, request, name);

@@ -5,6 +5,7 @@
 
 #include "protocol/wire.hpp"
 #include "serve/http/answer.hpp"
+#include "serve/http/places.hpp"
 
 namespace ackbox::serve {
 
@@ -14,30 +15,56 @@ Workers::~Workers() {
   join();
 }
 
-void Workers::answer(std::function<Response()> work, Respond respond) {
-  if (++waiting_ > waitingMax_) {
-    --waiting_;
-    respond(protocol::unavailable(false, "Too many requests wait for the file."));
+void Workers::answer(const std::string& sharer, std::function<Response()> work, Respond respond) {
+  {
+    const MutexLock lock(mutex_);
+    if (mayTakePlace(waitingMax_, waiting_, sharer, turns_.of(sharer))) {
+      ++waiting_;
+      turns_.push(sharer, {[work = std::move(work), respond = std::move(respond)] {
+                             Response response;
+                             try {
+                               response = work();
+                             } catch (...) {
+                               response = exceptionAnswer();
+                             }
+                             respond(std::move(response));
+                           },
+                           true});
+      work = nullptr;
+    }
+  }
+  if (work) {
+    respond(protocol::unavailable(false, "Too many requests wait for the file, or too many with this token."));
     return;
   }
-  boost::asio::post(threads_, [this, work = std::move(work), respond = std::move(respond)] {
-    --waiting_;
-    Response response;
-    try {
-      response = work();
-    } catch (...) {
-      response = exceptionAnswer();
-    }
-    respond(std::move(response));
-  });
+  post();
 }
 
-void Workers::run(std::function<void()> work) {
-  boost::asio::post(threads_, std::move(work));
+void Workers::run(const std::string& sharer, std::function<void()> work) {
+  {
+    const MutexLock lock(mutex_);
+    turns_.push(sharer, {std::move(work)});
+  }
+  post();
 }
 
 void Workers::join() {
   threads_.join();
+}
+
+// One call of `runNext` for each task: which task it is, the turns decide when a thread is free.
+void Workers::post() {
+  boost::asio::post(threads_, [this] { runNext(); });
+}
+
+void Workers::runNext() {
+  Task task;
+  {
+    const MutexLock lock(mutex_);
+    task = turns_.pop();
+    waiting_ -= task.isCounted ? 1U : 0U;
+  }
+  task.work();
 }
 
 }  // namespace ackbox::serve

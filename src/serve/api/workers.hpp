@@ -1,16 +1,19 @@
 #pragma once
 
-#include <atomic>
 #include <boost/asio/thread_pool.hpp>
 #include <cstddef>
 #include <functional>
+#include <string>
 
+#include "base/mutex.hpp"
+#include "serve/api/turns.hpp"
 #include "serve/http/request.hpp"
 
 namespace ackbox::serve {
 
 /// Threads on which operations wait for SQLite, so that the connections' thread never does. The queue is limited: a
-/// request beyond the limit is answered with 503 at once.
+/// request beyond the limit, or beyond its caller's share (`mayTakePlace`), is answered with 503 at once. Callers take
+/// turns.
 ///
 /// Thread-safety: all members may be called from any thread.
 class Workers {
@@ -22,18 +25,29 @@ public:
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// Calls `respond` with what `work` returns, or with its exception as an answer.
-  void answer(std::function<Response()> work, Respond respond);
+  /// Calls `respond` with what `work` returns, or with its exception as an answer. `sharer`: see `Request::sharer`.
+  void answer(const std::string& sharer, std::function<Response()> work, Respond respond);
 
   /// Queues `work`, regardless of the limit. `work` must not throw.
-  void run(std::function<void()> work);
+  void run(const std::string& sharer, std::function<void()> work);
 
   /// Returns when no work is left; discards work that is queued later.
   void join();
 
 private:
+  struct Task {
+    std::function<void()> work;
+    bool isCounted = false;
+  };
+
+  void post();
+  void runNext();
+
   const std::size_t waitingMax_;
-  std::atomic<std::size_t> waiting_ = 0;
+  Mutex mutex_;
+  Turns<Task> turns_ ACKBOX_GUARDED_BY(mutex_);
+  // Of these, the work that the limit counts.
+  std::size_t waiting_ ACKBOX_GUARDED_BY(mutex_) = 0;
   boost::asio::thread_pool threads_;
 };
 

@@ -39,6 +39,7 @@ struct Asked {
   View view;
   std::string_view title;
   std::string_view current;
+  std::string sharer;
 };
 
 Asked asked(const Service& service, const Request& request, std::string_view title, std::string_view current,
@@ -50,12 +51,13 @@ Asked asked(const Service& service, const Request& request, std::string_view tit
   view.roles = request.caller.roles;
   view.caller = request.caller.name;
   view.hasLogin = request.logins != nullptr;
-  return {view, title, current};
+  return {view, title, current, request.sharer()};
 }
 
 /// Answers with the HTML that `work` makes from the file; with 404 if it returns nothing.
 void show(Service& service, Asked made, Respond&& respond, std::function<std::optional<Html>(const View&)> work) {
   service.workers().answer(
+      made.sharer,
       [made, work = std::move(work)]() mutable {
         made.view.now = systemClock()->wallNow();
         const std::optional<Html> content = work(made.view);

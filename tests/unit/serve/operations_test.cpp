@@ -511,30 +511,6 @@ TEST_CASE("Where another file has the outbox's name, enqueues say why, the log d
   CHECK(count("info well-again") == 1);
 }
 
-TEST_CASE("Threads that wait for the file refuse what would wait too long, and answer what is thrown") {
-  Workers workers(1, 1);
-  std::promise<void> begun;
-  std::promise<void> go;
-  std::promise<int> first;
-  workers.answer(
-      [&] {
-        begun.set_value();
-        go.get_future().wait();
-        return jsonAnswer(200, "1");
-      },
-      [&](const Response& response) { first.set_value(response.status); });
-  begun.get_future().wait();
-  std::promise<int> second;
-  workers.answer([]() -> Response { throw Error(Errc::diskFull, "x"); },
-                 [&](const Response& response) { second.set_value(response.status); });
-  int third = 0;
-  workers.answer([] { return jsonAnswer(200, "1"); }, [&](const Response& response) { third = response.status; });
-  CHECK(third == 503);
-  go.set_value();
-  CHECK(first.get_future().get() == 200);
-  CHECK(second.get_future().get() == 507);
-}
-
 TEST_CASE("A failure of the library has the status that its caller can act by") {
   const auto status = [](Errc errc) { return failureAnswer(make_error_code(errc), "x").status; };
   CHECK(status(Errc::unknownPeer) == 404);
