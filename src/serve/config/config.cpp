@@ -10,6 +10,7 @@
 #include "base/options.hpp"
 #include "base/pattern.hpp"
 #include "protocol/inbound_options.hpp"
+#include "protocol/text_rules.hpp"
 #include "serve/config/checks.hpp"
 #include "serve/config/connections.hpp"
 #include "serve/config/fetch.hpp"
@@ -181,14 +182,23 @@ void readPeerPolicies(Section& section, const OutboxOptions& outbox, PeerOptions
   readPeerReset(section, "for its messages, instead of outbox.peer_reset", peer.peerReset);
 }
 
+/// No networks are no limit, which is the opposite of what an empty list seems to say.
+void requireSomeNetwork(Section& section, const std::vector<std::string>& networks) {
+  if (section.has("networks") && networks.empty()) {
+    section.problem("networks", "is empty, which would permit every address: name networks, such as public");
+  }
+}
+
 /// Reads a peer but for its name. Returns whether it is sound.
 bool readPeer(Section& section, HttpSender& probe, const OutboxOptions& outbox, PeerOptions& peer,
               std::shared_ptr<OauthTokens>& oauth) {
   section.text({"url", "where its inbox is"}, peer.url);
   section.text({"agent", "its agent URI; with it, its ACK events settle messages"}, peer.agent);
   section.flag({"allow_plain_http", "whether url may be http:// to another machine"}, peer.allowPlainHttp);
-  section.texts({"networks", "where url may lead: networks such as 10.0.0.0/8, addresses, public, loopback; none: all"},
-                peer.networks);
+  section.texts(
+      {"networks", "where url may lead: networks such as 10.0.0.0/8, addresses, public, loopback; without it all"},
+      peer.networks);
+  requireSomeNetwork(section, peer.networks);
   section.choice<PeerProfile>({"profile", "the standard that it receives by"}, peer.profile,
                               {{"native", PeerProfile::native},
                                {"webhook", PeerProfile::webhook},
@@ -225,6 +235,7 @@ void readAddedPeers(Section& root, AddedPeersConfig& added) {
                  added.secretsFolder);
     section.texts({"networks", "the networks that peers which callers add may be in, as in peers[].networks"},
                   added.networks);
+    requireSomeNetwork(section, added.networks);
     checkNetworks(section, "networks", added.networks);
   });
 }
@@ -437,6 +448,10 @@ PeerOptions readPeerDefinition(const std::string& name, std::string_view text, c
                         .looksAtFiles = looksAtFiles};
   HttpSender probe(config.sender);
   Section section(root, {}, reading);
+  // A peer that is in the file already stays, whatever its name.
+  if (looksAtFiles && (!protocol::isPlainText(name, name.size()) || name == "." || name == "..")) {
+    section.problem("name", "must be UTF-8 without control characters, and not . or .., which no address can name");
+  }
   if (section.has("networks")) {
     section.problem("networks", "is for the configuration only: added_peers.networks counts");
   }

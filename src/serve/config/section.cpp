@@ -135,7 +135,9 @@ void Section::path(const Field& field, std::filesystem::path& value) {
     reading_.notes->back().type = "file";
   }
   if (reading_.isOfCaller && !file.empty()) {
-    const bool isName = file.find('/') == std::string::npos && file != "." && file != "..";
+    // A name would end at a zero byte.
+    const bool isName =
+        file.find_first_of(std::string_view("/\0", 2)) == std::string::npos && file != "." && file != "..";
     if (!isName || reading_.folder.empty()) {
       problem(field.name, isName ? "needs added_peers.secrets_folder in the configuration of the daemon"
                                  : "must be the name of a file in added_peers.secrets_folder, without a folder");

@@ -137,6 +137,37 @@ TEST_CASE("P11: A definition names files of one folder only, and nothing of the 
   CHECK(problemsOf(R"({"name":"x","url":"https://x.example/"})").size() == 1);
 }
 
+TEST_CASE("P11: A name of a peer that is added is text that an address can name, and a file's name has no zero byte") {
+  Stage stage;
+  const json definition = {{"url", stage.other.url()}};
+  for (const char* const name : {"a%0Ab", "%00", "%7F", "%2E", "%2E%2E", "%FF", "%C2%85"}) {
+    CHECK_MESSAGE(stage.put(name, definition).status == 422, name);
+  }
+  const std::string file("carol.key\0", 10);
+  const std::vector<std::string> problems =
+      problemsOf(json{{"url", "https://x.example/"}, {"secrets_file", file}}.dump());
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].find("without a folder") != std::string::npos);
+}
+
+TEST_CASE("row 11: A rate limit that is taken away or raised counts at once, also for messages that wait for it") {
+  Stage stage;
+  json definition = {{"url", stage.other.url()}, {"rate_limit", {{"frames", 1}, {"per", "1d"}}}};
+  REQUIRE(stage.put("carol", definition).status == 201);
+  for (const char* const id : {"a", "b", "c"}) {
+    REQUIRE(stage.send("carol", id).status == 201);
+  }
+  CHECK(stage.stateOf("a") == "acked");
+  std::string sentence;
+  while (sentence.find("rate limit") == std::string::npos) {
+    sentence = json::parse(stage.asker().ask("GET", "/v1/messages/c").body).at("sentence");
+  }
+  definition["rate_limit"] = {{"frames", 1000}};
+  CHECK(stage.put("carol", definition).status == 200);
+  CHECK(stage.stateOf("b") == "acked");
+  CHECK(stage.stateOf("c") == "acked");
+}
+
 TEST_CASE("P13: A peer whose secret is not there is refused, and one that loses it is told as down with the cause") {
   Stage stage;
   const json definition = {{"url", stage.other.url()}, {"bearer_token_file", "carol.token"}};

@@ -57,6 +57,20 @@ TEST_CASE("row 11: a peer's rate and its policies are fields of the configuratio
   CHECK_FALSE(plain.peerReset);
 }
 
+TEST_CASE("P11: an empty list of networks is refused, because it would permit every address") {
+  const auto problems = [](const Reading& reading) { return reading.problems; };
+  const std::string why = "networks: is empty, which would permit every address: name networks, such as public";
+  CHECK(problems(read(R"({"added_peers": {"networks": []}})")) == std::vector<std::string>{"f:1: added_peers." + why});
+  CHECK(problems(readPeer(R"("networks": [])")) == std::vector<std::string>{"f:2: peers[0]." + why});
+}
+
+TEST_CASE("row 11: a burst that takes more than a century to come again is refused") {
+  const Reading reading = readPeer(R"("rate_limit": {"frames": 1, "per": "1d", "burst": 1000000})");
+  REQUIRE(reading.problems.size() == 1);
+  CHECK(reading.problems[0].find("rate_limit: has a burst of 1000000, which takes more than 100 years") !=
+        std::string::npos);
+}
+
 TEST_CASE("what a peer's retry leaves out is as it would be without it") {
   const std::string outbox = R"(, "outbox": {"retry": {"max_retries": 3, "horizon": "2h"}})";
   const PeerOptions native = peerOf(R"("retry": {"horizon": "1d"})", outbox);
