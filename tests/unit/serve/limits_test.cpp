@@ -41,7 +41,11 @@ const std::string kLimited = "ops read,operate,send " + kOperator + "\nofbob rea
 
 /// A daemon with the peers `bob` and `away`, and tokens with limits.
 struct LimitedStage : TempDir, ServeStage {
-  LimitedStage() : TempDir(), ServeStage(Settings{{"tokens_file", written(*this)}}) {}
+  explicit LimitedStage(Settings settings = {})
+      : TempDir(), ServeStage([&] {
+          settings.push_back({"tokens_file", written(*this)});
+          return settings;
+        }()) {}
 
   static std::string written(const TempDir& dir) {
     const std::string tokens = dir.file("tokens").string();
@@ -239,6 +243,37 @@ TEST_CASE("A token limited to types enqueues these alone, and nothing of a batch
             .ask("POST", "/v1/messages", R"({"specversion":"1.0","id":"1","source":"x","type":"invoice"})",
                  bearer(kOrders) + "Content-Type: application/cloudevents+json\r\n")
             .status != 201);
+}
+
+TEST_CASE("P3: a key that a limited token has used takes no message to another peer away") {
+  LimitedStage stage(Settings{{"outbox.acked_retention", "0s"}});
+  const auto enqueue = [&](const std::string& token, const std::string& peer, int data) {
+    return stage.ask(token, "POST", "/v1/messages",
+                     json{{"peer", peer}, {"type", "note"}, {"data", data}, {"idempotency_key", "order-42"}}.dump());
+  };
+  REQUIRE(stage.ask(kOperator, "PUT", "/v1/subscriptions/all", R"({"peer":"away"})").status == 201);
+  const HttpReply first = enqueue(kOfBob, "bob", 1);
+  REQUIRE(first.status == 201);
+  const std::string id = json::parse(first.body).at("message_id");
+  // It ends, and is deleted.
+  static_cast<void>(stage.ask(kOfBob, "GET", "/v1/messages/" + id + "?wait=20s"));
+  REQUIRE(stage.ask(kOfBob, "GET", "/v1/messages/" + id).status == 404);
+  CHECK(enqueue(kOperator, "away", 2).status == 201);
+  CHECK(enqueue(kOperator, "*", 3).status == 201);
+}
+
+TEST_CASE("P11: a conflict does not name the message that has the key, which the caller may not see") {
+  LimitedStage stage;
+  const auto enqueue = [&](const std::string& token, const std::string& type) {
+    return stage.ask(token, "POST", "/v1/messages",
+                     json{{"peer", "bob"}, {"type", type}, {"idempotency_key", "order-42"}}.dump());
+  };
+  const HttpReply first = enqueue(kOperator, "secret");
+  REQUIRE(first.status == 201);
+  const HttpReply other = enqueue(kOrders, "note");
+  CHECK(other.status == 409);
+  CHECK(json::parse(other.body).at("title") == "conflict");
+  CHECK(other.body.find(json::parse(first.body).at("message_id").get<std::string>()) == std::string::npos);
 }
 
 TEST_CASE("The right to publish is a limit of its own") {
