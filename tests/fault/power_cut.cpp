@@ -241,6 +241,9 @@ private:
   }
 
   void open(const Cut& cut, const Histories& at) {
+    if (options_.endsAtBroken && report_.broken > 0) {
+      return;
+    }
     const Images images{at[alice].image(cut.ways[alice]), at[bob].image(cut.ways[bob])};
     const bool again = below(kSecondCutEvery) == 0;
     const auto record = again ? std::make_shared<DiskRecord>() : nullptr;

@@ -57,6 +57,8 @@ struct RunOptions {
   std::uint64_t forgetSeed = 0;
   /// See `MemoryDisk::sparesNeighbours`.
   bool batchedLog = true;
+  /// No image is opened after one that broke a promise.
+  bool endsAtBroken = false;
 };
 
 /// Enqueues, batches, publishes, deliveries, fetches from a mailbox, rejections, lost answers, redrives, discards,

@@ -226,12 +226,14 @@ TEST_CASE("P1 P3: what is published is kept for each subscriber when power fails
 TEST_CASE("P1: the power cut harness notices enqueues that return before they are synced") {
   RunOptions options;
   options.durability = Durability::processCrash;
+  options.endsAtBroken = true;
   CHECK(runAndCut(options, 40).broken > 0);
 }
 
 TEST_CASE("P1: the power cut harness notices syncs that do nothing") {
   RunOptions options;
   options.ignoresSyncs = true;
+  options.endsAtBroken = true;
   CHECK(runAndCut(options, 40).broken > 0);
 }
 
