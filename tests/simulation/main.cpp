@@ -20,6 +20,7 @@
 #include "simulation/refusals.hpp"
 #include "simulation/situations.hpp"
 #include "simulation/world.hpp"
+#include "support/scale.hpp"
 
 namespace {
 
@@ -146,6 +147,7 @@ int main(int argc, char** argv) {
   std::uint64_t seed = 0;
   std::uint64_t worlds = 50;
   std::uint64_t seconds = 0;
+  bool scaled = false;
   bool untilBroken = false;
   bool twice = false;
   bool requireReach = false;
@@ -154,6 +156,7 @@ int main(int argc, char** argv) {
   app.add_option("--base", base, "Any text, such as a commit's hash: the worlds' seeds follow from it");
   app.add_option("--seed", seed, "Only the world of this seed, with all that it has to say");
   app.add_option("--worlds", worlds, "How many worlds")->capture_default_str();
+  app.add_flag("--scaled", scaled, "ACKBOX_TEST_SCALE times as many worlds");
   app.add_option("--seconds", seconds, "As many worlds as fit in this time instead");
   app.add_flag("--twice", twice, "Each world again, which must go the same way: the same seed gives the same digest");
   app.add_flag("--until-broken", untilBroken, "Ends after the first world that breaks a promise");
@@ -166,6 +169,7 @@ int main(int argc, char** argv) {
       "--refusals", refusals,
       "Instead, worlds with a peer that refuses, of each status, share, profile and layout; every Nth of them");
   CLI11_PARSE(app, argc, argv);
+  worlds = scaled ? ackbox::testing::scaled(worlds) : worlds;
   // No file here outlives the machine, so its memory suffices; TMPDIR can name another place.
   if (access("/dev/shm", W_OK) == 0) {
     setenv("TMPDIR", "/dev/shm", 0);
