@@ -218,6 +218,9 @@ typedef struct ackbox_frame {
   uint32_t run;
   /* Runs that failed. */
   uint32_t retries;
+  /* An operator of the sender sends a message again, whose id this is: `id`, or that of the message of which this is a
+   * copy. It may have taken effect before. "": no operator does. */
+  const char *resent_of;
 } ackbox_frame;
 
 enum {

@@ -19,6 +19,9 @@ type Event struct {
 	Sequence      int64
 	CorrelationID string
 	TraceParent   string
+	// ResentOf: an operator of the sender sends a message again, whose id this is: ID, or that of the message of which this
+	// is a copy. Empty: none does.
+	ResentOf string
 	// Raw has all members.
 	Raw json.RawMessage
 }
@@ -40,7 +43,8 @@ func parseEvent(raw json.RawMessage) (*Event, error) {
 	event := &Event{
 		ID: textOf(members["id"]), Source: textOf(members["source"]), Type: textOf(members["type"]), Data: members["data"],
 		Session: textOf(members["sessionid"]), Origin: textOf(members["sessionorigin"]),
-		CorrelationID: textOf(members["correlationid"]), TraceParent: textOf(members["traceparent"]), Raw: raw,
+		CorrelationID: textOf(members["correlationid"]), TraceParent: textOf(members["traceparent"]),
+		ResentOf: textOf(members["resentof"]), Raw: raw,
 	}
 	if event.ID == "" || event.Source == "" {
 		return nil, errors.New("a CloudEvent has an id and a source")

@@ -40,6 +40,14 @@ func next(t *testing.T, stream *Stream) *Frame {
 	return frame
 }
 
+func TestAnEventSaysWhichMessageAnOperatorSendsAgain(t *testing.T) {
+	t.Parallel()
+	event, err := parseEvent([]byte(`{"id":"b","source":"urn:agent:alice","resentof":"a"}`))
+	if err != nil || event.ResentOf != "a" {
+		t.Fatal(event, err)
+	}
+}
+
 func TestAStreamThatEndsIsOpenedAgainAndHalfALineIsNoFrame(t *testing.T) {
 	t.Parallel()
 	server, client := serve(t, Options{}, answer{status: 200, body: "\n" + frameLine[:20]}, problem(503, "Too many streams"),

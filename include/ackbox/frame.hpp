@@ -53,6 +53,10 @@ struct Frame {
   std::string traceparent = {};
   /// The id of the frame that this one answers, if any.
   std::string correlationId = {};
+  /// The id of the message that this one sends again, as the receiver sees it in `InboundFrame::resentOf`. Set by
+  /// `OutboxOperator`; an application sets it in repetitions of its own. Up to 128 visible ASCII characters. Empty: it
+  /// repeats none.
+  std::string resentOf = {};
 };
 
 }  // namespace ackbox

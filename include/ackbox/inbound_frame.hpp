@@ -37,6 +37,10 @@ struct InboundFrame {
   /// request's header if the frame has none.
   std::string traceparent = {};
   std::string correlationId = {};
+  /// An operator of the sender sends a message again, whose id this is: the frame's own one, or that of the message of
+  /// which this is a copy, to this receiver or to another. It may have taken effect here before. Empty: the frame is
+  /// sent for the first time, or again because its sender does not know what became of it.
+  std::string resentOf = {};
   /// The `traceparent` header of the request that brought the frame, for a link. Empty if the header is missing or not
   /// valid by W3C's rules, or if the frame was deferred and that request is over. Not covered by the signature.
   std::string hopTraceparent = {};

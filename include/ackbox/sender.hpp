@@ -38,6 +38,8 @@ struct OutboundFrame {
   std::optional<WallTime> expiresAt = {};
   std::string traceparent = {};
   std::string correlationId = {};
+  /// See `InboundFrame::resentOf`.
+  std::string resentOf = {};
 };
 
 /// One request to one peer: frames of one or many sessions, those of a session adjacent and in order.

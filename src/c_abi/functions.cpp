@@ -196,6 +196,7 @@ ackbox_frame frameOf(const Claims::Claim& claim) {
   made.time_ms = frame.time ? frame.time->time_since_epoch().count() : 0;
   made.run = claim.frame.startCount();
   made.retries = claim.frame.retryCount();
+  made.resent_of = frame.resentOf.c_str();
   return made;
 }
 

@@ -56,6 +56,7 @@ void decodeFrame(json::Members* members, std::size_t frameBytesMax, DecodedFrame
   reader.text("audience", Need::optional, kAgentBytesMax, frame.audience);
   reader.text("traceparent", Need::optional, kTraceparentBytesMax, frame.traceparent);
   reader.text("correlationid", Need::optional, kIdBytesMax, frame.correlationId);
+  reader.text("resentof", Need::optional, kIdBytesMax, frame.resentOf);
   if (members->find("sessionseq")) {
     readSession(reader, frame);
   }

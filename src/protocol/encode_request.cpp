@@ -44,6 +44,7 @@ void appendEvent(std::string& out, const Envelope& envelope, const OutboundFrame
   }
   event.textIfAny("traceparent", frame.traceparent);
   event.textIfAny("correlationid", frame.correlationId);
+  event.textIfAny("resentof", frame.resentOf);
   if (!envelope.audience.empty()) {
     event.members(envelope.audience);
   }
@@ -91,6 +92,7 @@ EncodedRequest encodeBinaryRequest(const SendRequest& request, std::string_view 
   add("expirytime", frame.expiresAt ? formatTimestamp(*frame.expiresAt) : std::string());
   add("traceparent", frame.traceparent);
   add("correlationid", frame.correlationId);
+  add("resentof", frame.resentOf);
   add("audience", request.peerAgent);
   if (frame.sequence != 0) {
     add("sessionid", frame.session);

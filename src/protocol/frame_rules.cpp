@@ -21,6 +21,9 @@ std::optional<std::string> frameProblem(const Frame& frame, std::size_t depthMax
   if (!isPlainText(frame.correlationId, kIdBytesMax)) {
     return "correlationId must be at most 128 bytes of UTF-8 without control characters";
   }
+  if (!isVisibleAscii(frame.resentOf, kIdBytesMax)) {
+    return "resentOf must be at most 128 visible ASCII characters without spaces";
+  }
   if (frame.priority > kPriorityMax) {
     return "priority must be 0 to 9";
   }

@@ -31,7 +31,8 @@ std::string* textField(Frame& frame, std::string_view key) {
                                                                         {"traceparent", &Frame::traceparent},
                                                                         {"idempotency_key", &Frame::idempotencyKey},
                                                                         {"supersede_key", &Frame::supersedeKey},
-                                                                        {"correlation_id", &Frame::correlationId}});
+                                                                        {"correlation_id", &Frame::correlationId},
+                                                                        {"resent_of", &Frame::resentOf}});
   const auto* const found = std::ranges::find(kTexts, key, [](const auto& text) { return text.first; });
   return found == kTexts.end() ? nullptr : &(frame.*found->second);
 }

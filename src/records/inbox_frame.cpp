@@ -52,6 +52,9 @@ constexpr std::array kInbound{
     field<&InboundFrame::traceparent>("traceparent", "What it is part of, as W3C writes it.",
                                       {"Traceparent", "", Form::id}),
     field<&InboundFrame::correlationId>("correlation_id", "The id of what it answers.", {"Correlation", "", Form::id}),
+    field<&InboundFrame::resentOf>("resent_of",
+                                   "The id of the message that its sender sends again; its own: under its id.",
+                                   {"Sent again", "", Form::id}),
     field<&InboundFrame::dataContentType>("data_content_type", "The media type of data that is no JSON.",
                                           {"Content type"}),
 };

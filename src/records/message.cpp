@@ -71,6 +71,8 @@ constexpr std::array kAttempt{
 constexpr std::array kFrame{
     field<&Frame::traceparent>("traceparent", "What it is part of, as W3C writes it.", {"Traceparent", "", Form::id}),
     field<&Frame::correlationId>("correlation_id", "The id of what it answers.", {"Correlation", "", Form::id}),
+    field<&Frame::resentOf>("resent_of", "The id of the message that it sends again; its own: under its id.",
+                            {"Sent again", "", Form::id}),
     field<&Frame::notBefore>("not_before_ms", "It is not sent before.", {"Not before"}),
     field<&Frame::expiresAt>("expires_at_ms", "If it is not sent by then, it is a dead letter.", {"Expires"}),
     field<&Frame::priority>("priority", "Of its session, from 0 to 9.", {"Priority"}),

@@ -44,6 +44,7 @@ struct StoredMessage {
   std::string supersedeKey;
   std::string traceparent;
   std::string correlationId;
+  std::string resentOf;
   std::string data;
   /// The row of the message, or of its session, is not what was written.
   bool isDamaged = false;

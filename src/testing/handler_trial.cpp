@@ -176,6 +176,7 @@ private:
     out.expiresAt = frame.expiresAt;
     out.traceparent = frame.traceparent;
     out.correlationId = frame.correlationId;
+    out.resentOf = frame.resentOf;
     SendRequest request;
     request.agent = frame.source;
     request.peerAgent = frame.audience.empty() ? agent_ : frame.audience;

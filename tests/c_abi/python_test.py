@@ -45,7 +45,7 @@ Receipt = structure("Receipt", ("sequence", ULONG), ("duplicate", NUMBER), ("res
 Frame = structure("Frame", ("claim", ULONG), ("id", TEXT), ("source", TEXT), ("type", TEXT), ("session", TEXT),
                   ("origin", TEXT), ("sequence", ULONG), ("previous_sequence", ULONG), ("data", TEXT),
                   ("data_size", SIZE), ("data_content_type", TEXT), ("correlation_id", TEXT), ("traceparent", TEXT),
-                  ("time_ms", LONG), ("run", NUMBER), ("retries", NUMBER))
+                  ("time_ms", LONG), ("run", NUMBER), ("retries", NUMBER), ("resent_of", TEXT))
 Outcome = structure("Outcome", ("result", TEXT), ("detail", TEXT), ("code", TEXT), ("retry_after_ms", LONG),
                     ("kind", NUMBER), ("reserved", NUMBER))
 

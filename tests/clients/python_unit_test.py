@@ -39,6 +39,12 @@ def lone_event(id):
     return ackbox.Event({"id": id, "source": "urn:agent:alice", "type": "t"})
 
 
+class EventTest(unittest.TestCase):
+    def test_an_event_says_which_message_an_operator_sends_again(self):
+        self.assertIsNone(lone_event("a").resent_of)
+        self.assertEqual(ackbox.Event({"id": "b", "source": "urn:agent:alice", "resentof": "a"}).resent_of, "a")
+
+
 class MarksTest(unittest.TestCase):
     def setUp(self):
         self.db = sqlite3.connect(":memory:")

@@ -34,6 +34,11 @@ async function withDatabase(work) {
   }
 }
 
+test('an event says which message an operator sends again', () => {
+  assert.equal(loneEvent('a').resentOf, undefined);
+  assert.equal(new ackbox.Event({ id: 'b', source: 'urn:agent:alice', resentof: 'a' }).resentOf, 'a');
+});
+
 test('a repetition changes nothing and has the same result, in a session and outside', () =>
   withDatabase(async (database, effects) => {
     for (const event of [sessionEvent(1), loneEvent('a')]) {

@@ -108,6 +108,17 @@ void Inbox::judgeExpiry(const InboundFrame& frame) {
   }
 }
 
+// A file that was restored has forgotten what its operator sent again.
+void Inbox::judgeResent(const InboundFrame& frame, const Entry& entry) {
+  const bool isSaid = !frame.resentOf.empty();
+  const bool isMeant = entry.resentAs != 0 && frame.sequence >= entry.resentAs && !common_.ledger.hasAccidents;
+  if ((isSaid && (frame.resentOf != frame.id || entry.resends == 0)) || (isMeant && !isSaid)) {
+    common_.ledger.violated("P10", frame.id + " with the number " + std::to_string(frame.sequence) +
+                                       " was sent again by an operator " + std::to_string(entry.resends) +
+                                       " times, and says '" + frame.resentOf + "'");
+  }
+}
+
 HandlerResult Inbox::handle(const InboundFrame& frame, InboundTransaction& transaction) {
   judgeExpiry(frame);
   if (frame.type.starts_with(Publications::kType)) {
@@ -125,6 +136,7 @@ HandlerResult Inbox::handle(const InboundFrame& frame, InboundTransaction& trans
   if (entry.to != place_.agent) {
     common_.ledger.violated("P11", frame.id + " for " + entry.to + " reached " + place_.agent);
   }
+  judgeResent(frame, entry);
   mayDie();
   if (!common_.healed && drawChance(random, handling.asides)) {
     sayAside(agentOfUri(frame.source));

@@ -41,6 +41,7 @@ private:
   [[nodiscard]] InboundOptions options();
   void setDeferred(DeferredOptions& options);
   void judgeExpiry(const InboundFrame& frame);
+  void judgeResent(const InboundFrame& frame, const Entry& entry);
   HandlerResult handle(const InboundFrame& frame, InboundTransaction& transaction);
   HandlerResult work(const InboundFrame& frame, InboundTransaction& transaction);
   [[nodiscard]] bool reply(const InboundFrame& frame, InboundTransaction& transaction, const std::string& id);

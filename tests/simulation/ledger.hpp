@@ -43,6 +43,8 @@ struct Entry {
   std::uint32_t redrives = 0;
   /// How often of these it had been acknowledged before.
   std::uint32_t resends = 0;
+  /// Its number after the first of these; 0: it was never sent again so, or is unordered.
+  std::uint64_t resentAs = 0;
   /// How often its author got the answer that it was newly accepted, to be worked on later.
   std::uint32_t deferrals = 0;
   /// An operator made it a dead letter.

@@ -80,6 +80,7 @@ void Operators::resend(Agent& agent) {
       const ChangeReceipt receipt = OutboxOperator(agent.outbox()).resend(message.messageId);
       if (receipt.done()) {
         entry->sequence = receipt.sequence;
+        entry->resentAs = entry->resentAs == 0 ? receipt.sequence : entry->resentAs;
         common_.reach.saw(Situation::resentByHand);
       }
     }

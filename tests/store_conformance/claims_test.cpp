@@ -36,6 +36,7 @@ Frame fullFrame() {
   Frame frame = frameOf("s", R"({"a":1})", "full");
   frame.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   frame.correlationId = "question";
+  frame.resentOf = "first";
   frame.expiresAt = WallTime(std::chrono::hours(1'000'000));
   return frame;
 }
@@ -215,6 +216,7 @@ TEST_CASE("P3: a claimed message carries the exact bytes and all that its author
   Frame frame = frameOf("lane", std::string("{\"a\":\"\0x\"}", 10));
   frame.traceparent = "00-trace";
   frame.correlationId = "before";
+  frame.resentOf = "first";
   frame.expiresAt = world.clock->wallNow() + std::chrono::hours(1);
   const auto receipt = enqueueOne(*store, frame);
   const auto reply = claimNew(*store);
@@ -226,6 +228,7 @@ TEST_CASE("P3: a claimed message carries the exact bytes and all that its author
   CHECK(sent.sequence == 1);
   CHECK(sent.traceparent == "00-trace");
   CHECK(sent.correlationId == "before");
+  CHECK(sent.resentOf == "first");
   CHECK(sent.expiresAt == frame.expiresAt);
   CHECK(sent.enqueuedAt == world.clock->wallNow());
 }
@@ -254,6 +257,7 @@ TEST_CASE("P3: a claim gives the same whether its handle has the message in memo
   CHECK(left.expiresAt == right.expiresAt);
   CHECK(left.traceparent == right.traceparent);
   CHECK(left.correlationId == right.correlationId);
+  CHECK(left.resentOf == right.resentOf);
   CHECK(left.data == R"({"a":1})");
   const delivery::ClaimedRow& first = known.sessions.front().rows.front();
   // The first claim is over by now.

@@ -104,6 +104,46 @@ TEST_CASE("P4: an acknowledged message that is repeated keeps its id and takes i
   CHECK(world.problems() == "");
 }
 
+TEST_CASE("P10: a message says which one it repeats: itself, or the first of its copies, also when it is redriven") {
+  World world;
+  world.options.ackedRetention = std::chrono::hours(1);
+  const auto store = world.open();
+  Frame copy = frameOf("s", "{}", "copy");
+  copy.resentOf = "elsewhere";
+  for (const Frame& frame : {frameOf("s", "{}", "named"), copy, frameOf("s", "{}", "dead"), frameOf("s", "{}")}) {
+    REQUIRE(enqueueOne(*store, frame).isNew());
+  }
+  const store::ClaimReply first = claimNew(*store);
+  REQUIRE(first.messages.size() == 4);
+  const std::string unnamed = first.messages[3].frame.messageId;
+  std::vector<delivery::MessageKey> keys;
+  inTransaction(*store, [&] {
+    for (const store::ClaimedMessage& message : first.messages) {
+      CHECK(store->settles().ackById(message.frame.messageId).has_value());
+    }
+    const delivery::SessionRelease released{.session = first.sessions[0].session, .previousSequence = 4};
+    store->claims().endClaims({&released, 1});
+  });
+  inTransaction(*store, [&] {
+    CHECK(store->deadLetters().change("dead", Transition::repeat, {}).receipt.done());
+    CHECK(store->deadLetters().change("dead", Transition::fail, "by hand").receipt.done());
+    CHECK(store->deadLetters().change("dead", Transition::redrive, {}).receipt.done());
+    CHECK(store->deadLetters().change("named", Transition::repeat, {}).receipt.done());
+  });
+  for (const std::string& id : {std::string("copy"), unnamed}) {
+    keys.push_back(world.find(id)->row);
+  }
+  CHECK(inTransaction(*store, [&] { return store->deadLetters().repeat(keys); }) == 2);
+  CHECK(world.problems() == "");
+  const store::ClaimReply again = claimNew(*store);
+  REQUIRE(again.messages.size() == 4);
+  CHECK(again.messages[0].frame.resentOf == "dead");
+  CHECK(again.messages[1].frame.resentOf == "named");
+  CHECK(again.messages[2].frame.resentOf == "elsewhere");
+  CHECK(again.messages[3].frame.resentOf == unnamed);
+  CHECK(again.messages[3].frame.messageId == unnamed);
+}
+
 TEST_CASE("P3: row 23: what the transition table does not contain is refused, and changes nothing") {
   Failed failed({{"a", "s"}});
   enqueueOne(*failed.store, frameOf("t", "{}", "live"));

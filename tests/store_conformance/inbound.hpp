@@ -32,6 +32,7 @@ inline InboundFrame inboundFrame(std::uint64_t sequence, const std::string& sess
   frame.expiresAt = WallTime(std::chrono::milliseconds(6));
   frame.traceparent = "00-t";
   frame.correlationId = "c";
+  frame.resentOf = "first";
   return frame;
 }
 

@@ -43,6 +43,7 @@ TEST_CASE("P3: a frame comes out of the inbox as it went in, and the gauge follo
   CHECK(got.expiresAt == frame.expiresAt);
   CHECK(got.traceparent == frame.traceparent);
   CHECK(got.correlationId == frame.correlationId);
+  CHECK(got.resentOf == frame.resentOf);
   CHECK(world.problems() == "");
 }
 

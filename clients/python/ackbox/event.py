@@ -21,6 +21,8 @@ class Event:
         self.sequence: int = int(raw.get("sessionseq", 0))
         self.correlation_id: Optional[str] = raw.get("correlationid")
         self.traceparent: Optional[str] = raw.get("traceparent")
+        # An operator of the sender sends a message again, whose id this is: `id`, or that of the one it is a copy of.
+        self.resent_of: Optional[str] = raw.get("resentof")
 
     def __repr__(self) -> str:
         place = " %s/%d" % (self.session, self.sequence) if self.sequence else ""

@@ -17,5 +17,7 @@ export declare class Event {
     readonly sequence: bigint;
     readonly correlationId: string | undefined;
     readonly traceparent: string | undefined;
+    /** An operator of the sender sends a message again, whose id this is: `id`, or that of the message of which this is a copy. */
+    readonly resentOf: string | undefined;
     constructor(raw: Record<string, Json>);
 }

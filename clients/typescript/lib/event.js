@@ -14,6 +14,8 @@ export class Event {
     sequence;
     correlationId;
     traceparent;
+    /** An operator of the sender sends a message again, whose id this is: `id`, or that of the message of which this is a copy. */
+    resentOf;
     constructor(raw) {
         const text = (name) => (typeof raw[name] === 'string' ? raw[name] : undefined);
         this.raw = raw;
@@ -28,5 +30,6 @@ export class Event {
         this.sequence = typeof sequence === 'string' || typeof sequence === 'number' ? BigInt(sequence) : 0n;
         this.correlationId = text('correlationid');
         this.traceparent = text('traceparent');
+        this.resentOf = text('resentof');
     }
 }

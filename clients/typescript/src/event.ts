@@ -18,6 +18,8 @@ export class Event {
   readonly sequence: bigint;
   readonly correlationId: string | undefined;
   readonly traceparent: string | undefined;
+  /** An operator of the sender sends a message again, whose id this is: `id`, or that of the message of which this is a copy. */
+  readonly resentOf: string | undefined;
 
   constructor(raw: Record<string, Json>) {
     const text = (name: string): string | undefined => (typeof raw[name] === 'string' ? raw[name] : undefined);
@@ -33,5 +35,6 @@ export class Event {
     this.sequence = typeof sequence === 'string' || typeof sequence === 'number' ? BigInt(sequence) : 0n;
     this.correlationId = text('correlationid');
     this.traceparent = text('traceparent');
+    this.resentOf = text('resentof');
   }
 }

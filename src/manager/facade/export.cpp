@@ -51,6 +51,7 @@ std::string lineOf(store::StoredMessage&& message) {
   object.textIfAny("supersede_key", message.supersedeKey);
   object.textIfAny("traceparent", message.traceparent);
   object.textIfAny("correlation_id", message.correlationId);
+  object.textIfAny("resent_of", message.resentOf);
   object.textIfAny("reason", info.reason);
   object.textIfAny("last_error", info.lastError);
   if (!message.data.empty()) {

@@ -34,6 +34,9 @@ std::string* textAttribute(Frame& frame, std::string_view name) {
   if (name == "correlationid") {
     return &frame.correlationId;
   }
+  if (name == "resentof") {
+    return &frame.resentOf;
+  }
   if (name == "supersedekey") {
     return &frame.supersedeKey;
   }

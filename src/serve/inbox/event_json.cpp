@@ -23,6 +23,7 @@ std::string eventJson(const InboundFrame& frame) {
   event.textIfAny("audience", frame.audience);
   event.textIfAny("traceparent", frame.traceparent);
   event.textIfAny("correlationid", frame.correlationId);
+  event.textIfAny("resentof", frame.resentOf);
   if (frame.sequence != 0) {
     event.textIfAny("sessionid", frame.session);
     event.textIfAny("sessionorigin", frame.origin);

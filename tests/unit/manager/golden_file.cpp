@@ -90,6 +90,7 @@ void sendAll(Agent& agent) {
   full.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   full.expiresAt = agent.clock().wallNow() + hours(24 * 365 * 100);
   full.notBefore = agent.clock().wallNow();
+  full.resentOf = "acked-1";
   full.priority = 9;
   enqueue(full);
   Frame state = message("bob", "states", "state-1");
@@ -123,7 +124,9 @@ void receiveAll(Agent& agent) {
   alone.frames[0].sequence = 0;
   agent.post(alone);
   agent.awaitWork(0, 2);
-  agent.post(frames(2, "failing", 1, 2, "failing"));
+  SendRequest failing = frames(2, "failing", 1, 2, "failing");
+  failing.frames[0].resentOf = "first";
+  agent.post(failing);
   agent.post(frames(2, "held", 1, 2, "held"));
   agent.awaitWork(1, 6);
 }

@@ -158,6 +158,7 @@ TEST_CASE("P3 P4 P7: what waits in a file of version 1 is delivered in order, al
   };
   const auto first = drain();
   CHECK(idsOf(first, "orders") == Ids{"deferred-3", "full-4", "unnamed"});
+  CHECK(std::ranges::find(first, "full-4", &OutboundFrame::messageId)->resentOf == "acked-1");
   CHECK(idsOf(first, "retried") == Ids{"retried-1", "retried-2"});
   CHECK(idsOf(first, "left") == Ids{"left-2"});
   CHECK(idsOf(first, "states") == Ids{"state-2"});
@@ -211,6 +212,7 @@ TEST_CASE("P5 P6: what a file of version 1 has received and the keys that it was
   CHECK(agent.handled().empty());
   // What a dead process had in hand runs again, and what failed waits for its instant.
   agent.awaitWork(1, 6);
+  CHECK(OutboxReader(agent.manager()).inboxFrame("urn:agent:bob", "failing-1")->resentOf == "first");
   checkSound(OutboxReader(agent.manager()));
 }
 

@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "protocol/wire.hpp"
 
@@ -50,6 +52,24 @@ std::string batchOf(std::size_t count) {
 }
 
 }  // namespace
+
+TEST_CASE("A frame says which message its sender sends again; one that does not, and any other, is sent as before") {
+  SendRequest request;
+  request.agent = "urn:a";
+  request.frames.resize(1);
+  request.frames[0].messageId = "copy";
+  request.frames[0].type = "t";
+  CHECK(encodeRequest(request, "d").body.find("resentof") == std::string::npos);
+  request.frames[0].resentOf = "m1";
+  const DecodedRequest decoded = decode(encodeRequest(request, "d").body);
+  REQUIRE(decoded.frames.size() == 1);
+  CHECK(decoded.frames[0].frame.resentOf == "m1");
+  const EncodedRequest binary = encodeBinaryRequest(request, "d");
+  CHECK(std::ranges::count(binary.headers, std::pair<std::string, std::string>("ce-resentof", "m1")) == 1);
+  CHECK(refusalOf(kCore + R"(,"resentof":null)").empty());
+  CHECK(refusalOf(kCore + R"(,"resentof":1)") == "malformed");
+  CHECK(refusalOf(kCore + R"(,"resentof":")" + std::string(129, 'x') + "\"") == "malformed");
+}
 
 TEST_CASE("Data comes out as the bytes that were sent") {
   for (const std::string data : {"{ \"a\" : 1.10, \"a\":2 }", "1e999", "123456789012345678901234567890",

@@ -7,7 +7,7 @@ namespace {
 
 std::size_t bytesOf(const OutboxRow& row) {
   return sizeof(OutboxRow) + row.frame.data.size() + row.frame.messageId.size() + row.frame.type.size() +
-         row.frame.traceparent.size() + row.frame.correlationId.size();
+         row.frame.traceparent.size() + row.frame.correlationId.size() + row.frame.resentOf.size();
 }
 
 }  // namespace

@@ -53,8 +53,9 @@ Inbox::Inbox(Context& context, InboundMarks& marks)
       results_(context, marks),
       insert_(context.prepare(
           "INSERT INTO #inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,accepted_at_ms,"
-          "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,data_content_type,"
-          "checksum) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18) ON CONFLICT DO NOTHING")),
+          "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,resent_of,data,data_content_type,"
+          "checksum) VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19) ON CONFLICT DO "
+          "NOTHING")),
       selectFirst_(context.prepare("SELECT sequence FROM #inbox WHERE source=?1 AND origin=?2 AND session=?3 AND "
                                    "sequence>0 ORDER BY sequence LIMIT 1")),
       selectWaiting_(context.prepare(
@@ -121,7 +122,7 @@ void Inbox::add(const InboundFrame& frame, bool deferred) {
       Query(insert_, frame.origin, KeptSession(frame).name(), frame.sequence, frame.id, frame.source, frame.epoch,
             frame.previousSequence, deferred, context_.clock.wallNow(), frame.type, NullIfEmpty{frame.audience},
             frame.time, frame.expiresAt, NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId},
-            Blob{frame.data}, NullIfEmpty{frame.dataContentType}, checksumOf(frame))
+            NullIfEmpty{frame.resentOf}, Blob{frame.data}, NullIfEmpty{frame.dataContentType}, checksumOf(frame))
           .run();
   if (added != 0) {
     context_.shares.add(frame.source, shareOfWaiting(frame.data.size()));

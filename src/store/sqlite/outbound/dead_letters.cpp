@@ -25,9 +25,10 @@ DeadLetters::DeadLetters(Context& context, Outbox& outbox, Settles& settles, Hol
       highest_(context.prepare("SELECT max(id) FROM #outbox")),
       choose_(context.prepare(deadLetterSelect("o.id,o.session_id,p.id,s.name,o.sequence,o.last_error"))),
       placeOfAcked_(context.prepare(
-          "SELECT o.id,o.session_id,p.id,s.name,o.sequence FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id "
-          "JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=?1 AND o.state=3 AND (o.expires_at_ms IS NULL OR "
-          "o.expires_at_ms>?2)")) {}
+          std::string("SELECT o.id,o.session_id,p.id,s.name,o.sequence,")
+              .append(kMessageId)
+              .append(" FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id "
+                      "WHERE o.id=?1 AND o.state=3 AND (o.expires_at_ms IS NULL OR o.expires_at_ms>?2)"))) {}
 
 HandChange DeadLetters::change(std::string_view messageId, Transition transition, std::string_view reason) {
   HandChange made;
@@ -57,7 +58,8 @@ HandChange DeadLetters::change(std::string_view messageId, Transition transition
       (transition == Transition::repeat && hasExpired)) {
     made.receipt.refusal = Errc::invalidTransition;
   } else if (isMove) {
-    made.receipt.sequence = redrive(place, made.receipt.state);
+    made.receipt.sequence =
+        redrive(place, made.receipt.state, transition == Transition::repeat ? messageId : std::string_view());
   } else {
     // A dead letter always has a reason.
     made.reason = reason.empty() ? std::string_view("marked-failed") : truncatedError(reason);
@@ -106,11 +108,13 @@ std::uint64_t DeadLetters::repeat(std::span<const delivery::MessageKey> keys) {
   std::uint64_t count = 0;
   for (const delivery::MessageKey key : keys) {
     std::optional<Place> place;
+    std::string messageId;
     if (Query query(placeOfAcked_, key, context_.clock.wallNow()); query.next()) {
       place = {query.integer(0), query.integer(1), query.integer(2), query.text(3), query.as<std::uint64_t>(4)};
+      messageId = query.text(5);
     }
     if (place) {
-      static_cast<void>(redrive(*place, MessageState::acked));
+      static_cast<void>(redrive(*place, MessageState::acked, messageId));
       ++count;
     }
   }
@@ -124,7 +128,7 @@ delivery::MessageKey DeadLetters::highestKey() {
   return query.integer(0);
 }
 
-std::uint64_t DeadLetters::redrive(const Place& place, MessageState from) {
+std::uint64_t DeadLetters::redrive(const Place& place, MessageState from, std::string_view repeatedId) {
   if (from == MessageState::failed) {
     holds_.endBlock(place.session, place.key);
   }
@@ -133,7 +137,8 @@ std::uint64_t DeadLetters::redrive(const Place& place, MessageState from) {
                           .session = place.session,
                           .peer = place.peer,
                           .sessionName = place.sessionName,
-                          .sequence = place.sequence});
+                          .sequence = place.sequence,
+                          .repeatedId = repeatedId});
 }
 
 std::optional<SettledMessage> DeadLetters::settle(const Place& place, MessageState from, Transition transition,

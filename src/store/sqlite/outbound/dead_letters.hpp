@@ -37,7 +37,7 @@ private:
     std::uint64_t sequence;
   };
   /// Moves a dead letter, or an acknowledged message.
-  [[nodiscard]] std::uint64_t redrive(const Place& place, MessageState from);
+  [[nodiscard]] std::uint64_t redrive(const Place& place, MessageState from, std::string_view repeatedId = {});
   [[nodiscard]] std::optional<SettledMessage> settle(const Place& place, MessageState from,
                                                      delivery::Transition transition, std::string_view reason);
 

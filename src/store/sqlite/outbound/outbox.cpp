@@ -29,14 +29,16 @@ Outbox::Outbox(Context& context, const Peers& peers, Subscriptions& subscription
       // instant, which is therefore later than before, regardless of the clock.
       redrive_(context.prepare(
           std::string("REPLACE INTO #outbox(id,session_id,sequence,state,attempt,retry_count,created_at_ms,due_at_ms,"
-                      "message_id,checksum,expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data) "
+                      "message_id,checksum,expires_at_ms,type,traceparent,correlation_id,resent_of,last_error,attempt_"
+                      "log,data) "
                       "SELECT ?4,session_id,?2,0,0,0,")
               .append(kMovedInstant)
               .append(",0,")
               .append(kMessageId)
               .append(",")
               .append(movedChecksum())
-              .append(",expires_at_ms,type,traceparent,correlation_id,last_error,attempt_log,data FROM #outbox AS o "
+              .append(",expires_at_ms,type,traceparent,correlation_id,coalesce(resent_of,?6),last_error,attempt_log,"
+                      "data FROM #outbox AS o "
                       "WHERE id=?1 AND state=?5"))),
       bytesOf_(context.prepare("SELECT length(data) FROM #outbox WHERE id=?1")) {}
 
@@ -90,7 +92,9 @@ std::uint64_t Outbox::redrive(const Redrive& message) {
   const SessionTail place = tail.next(tail.priority);
   const delivery::MessageKey newKey = context_.counters.value(Counter::lastKey) + 1;
   rows_.vacate(message.key);
-  if (Query(redrive_, message.key, place.lastSequence, context_.clock.wallNow(), newKey, message.from).run() == 0) {
+  if (Query(redrive_, message.key, place.lastSequence, context_.clock.wallNow(), newKey, message.from,
+            NullIfEmpty{message.repeatedId}, checksumOfResent(message.repeatedId))
+          .run() == 0) {
     throw Error(Errc::invalidTransition, "only a dead letter is redriven, and only an acknowledged message repeated");
   }
   rows_.remove(message.key);

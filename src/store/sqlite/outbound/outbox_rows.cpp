@@ -25,7 +25,7 @@ std::string insertText(std::string_view columns, std::string_view values, std::s
 bool isPlain(const NewRow& fresh) {
   const OutboundFrame& frame = fresh.row.frame;
   return fresh.idRest && fresh.row.dueAt == WallTime{} && !frame.expiresAt && frame.traceparent.empty() &&
-         frame.correlationId.empty() && fresh.supersedeKey.empty();
+         frame.correlationId.empty() && frame.resentOf.empty() && fresh.supersedeKey.empty();
 }
 
 }  // namespace
@@ -45,8 +45,8 @@ OutboxRows::OutboxRows(sqlite3* connection, std::string_view prefix)
       full_(
           connection,
           "id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,message_id,id_rest,checksum,type,"
-          "traceparent,correlation_id,supersede_key,data",
-          "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?", prefix),
+          "traceparent,correlation_id,resent_of,supersede_key,data",
+          "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?", prefix),
       sequenceOf_(connection, std::string("SELECT sequence FROM #outbox WHERE id=").append(keyOfMessage()), prefix),
       supersedable_(
           connection,
@@ -129,7 +129,7 @@ void OutboxRows::insert(std::span<const NewRow> rows) {
     query.add(fresh.key, row.session, frame.sequence, frame.enqueuedAt, row.dueAt, frame.expiresAt, row.notBefore,
               fresh.idRest ? std::nullopt : std::optional<std::string_view>(frame.messageId), fresh.idRest,
               checksumOf(fresh.key, row), frame.type, NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId},
-              NullIfEmpty{fresh.supersedeKey}, Blob{frame.data});
+              NullIfEmpty{frame.resentOf}, NullIfEmpty{fresh.supersedeKey}, Blob{frame.data});
   });
 }
 
@@ -148,6 +148,7 @@ NewRow::NewRow(delivery::MessageKey newKey, const Frame& frame, const MessageId&
   row.frame.expiresAt = frame.expiresAt;
   row.frame.traceparent = frame.traceparent;
   row.frame.correlationId = frame.correlationId;
+  row.frame.resentOf = frame.resentOf;
 }
 
 std::optional<EnqueueReceipt> OutboxRows::repetitionOf(const Frame& frame) {

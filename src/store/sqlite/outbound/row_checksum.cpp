@@ -45,9 +45,9 @@ std::int64_t checksumOf(delivery::MessageKey key, const OutboxRow& row) noexcept
   if (!frame.traceparent.empty() || !frame.correlationId.empty()) {
     digest.add(frame.traceparent).add(frame.correlationId);
   }
-  const std::uint64_t place = static_cast<std::uint64_t>(key) + frame.sequence +
-                              static_cast<std::uint64_t>(millis(frame.enqueuedAt)) +
-                              static_cast<std::uint64_t>(digest.value());
+  const std::uint64_t place =
+      static_cast<std::uint64_t>(key) + frame.sequence + static_cast<std::uint64_t>(millis(frame.enqueuedAt)) +
+      static_cast<std::uint64_t>(digest.value()) + static_cast<std::uint64_t>(checksumOfResent(frame.resentOf));
   return static_cast<std::int64_t>(place & static_cast<std::uint64_t>(RowDigest::kMask));
 }
 
@@ -58,16 +58,16 @@ OutboxRow readRow(delivery::MessageKey key, Columns& columns) {
   std::optional<std::int64_t> idRest;
   std::int64_t checksum = 0;
   columns >> row.state >> frame.sequence >> row.attempt >> frame.retryCount >> frame.enqueuedAt >> row.dueAt >>
-      frame.expiresAt >> messageId >> idRest >> frame.type >> frame.traceparent >> frame.correlationId >> frame.data >>
-      row.notBefore >> row.session >> checksum;
+      frame.expiresAt >> messageId >> idRest >> frame.type >> frame.traceparent >> frame.correlationId >>
+      frame.resentOf >> frame.data >> row.notBefore >> row.session >> checksum;
   frame.messageId = messageId ? *std::move(messageId) : messageIdOf(key, frame.enqueuedAt, idRest.value_or(0));
   row.isDamaged = checksum != checksumOf(key, row);
   return row;
 }
 
 std::int64_t checksumOf(const InboundFrame& frame) noexcept {
-  return RowDigest()
-      .add(frame.origin)
+  RowDigest digest;
+  digest.add(frame.origin)
       .add(frame.session)
       .add(frame.sequence)
       .add(frame.id)
@@ -81,8 +81,12 @@ std::int64_t checksumOf(const InboundFrame& frame) noexcept {
       .add(frame.traceparent)
       .add(frame.correlationId)
       .add(frame.data)
-      .add(frame.dataContentType)
-      .value();
+      .add(frame.dataContentType);
+  // Most rows have none.
+  if (!frame.resentOf.empty()) {
+    digest.add(frame.resentOf);
+  }
+  return digest.value();
 }
 
 InboxRow readRow(Columns& columns) {
@@ -91,8 +95,8 @@ InboxRow readRow(Columns& columns) {
   std::string session;
   columns >> row.key >> row.starts >> row.retryCount >> row.deferred >> row.acceptedAt >> frame.origin >> session >>
       frame.sequence >> frame.id >> frame.source >> frame.epoch >> frame.previousSequence >> frame.type >>
-      frame.audience >> frame.time >> frame.expiresAt >> frame.traceparent >> frame.correlationId >> frame.data >>
-      frame.dataContentType;
+      frame.audience >> frame.time >> frame.expiresAt >> frame.traceparent >> frame.correlationId >> frame.resentOf >>
+      frame.data >> frame.dataContentType;
   // The digest of zeros is 0, and a row in a lost part at the file's end reads as zeros.
   frame.mailbox = KeptSession::mailboxOf(session);
   frame.session = KeptSession::sessionOf(session);
@@ -101,8 +105,14 @@ InboxRow readRow(Columns& columns) {
   return row;
 }
 
+std::int64_t checksumOfResent(std::string_view id) noexcept {
+  return id.empty() ? 0 : RowDigest().add(id).value();
+}
+
 std::string movedChecksum() {
-  return std::string("(o.checksum+?4-o.id+?2-o.sequence+").append(kMovedInstant).append("-o.created_at_ms)&2147483647");
+  return std::string("(o.checksum+?4-o.id+?2-o.sequence+")
+      .append(kMovedInstant)
+      .append("-o.created_at_ms+iif(o.resent_of IS NULL,?7,0))&2147483647");
 }
 
 std::vector<Finding> damagedRows(sqlite3* connection, std::string_view prefix) {

@@ -30,14 +30,18 @@ inline constexpr std::string_view kSessionDiffers =
 /// The columns of #outbox that `readRow` takes, in its order.
 inline constexpr std::string_view kRowColumns =
     "state,sequence,attempt,retry_count,created_at_ms,due_at_ms,expires_at_ms,message_id,id_rest,type,traceparent,"
-    "correlation_id,data,not_before_ms,session_id,checksum";
+    "correlation_id,resent_of,data,not_before_ms,session_id,checksum";
 [[nodiscard]] OutboxRow readRow(delivery::MessageKey key, Columns& columns);
 
 /// SQL: the creation instant of the row `o` (#outbox) after it has moved at the instant ?3. Outside sessions it is
 /// later than before, regardless of the clock.
 inline constexpr std::string_view kMovedInstant = "iif(o.sequence=0,max(?3,o.created_at_ms+1),?3)";
 
-/// SQL: the checksum of that row, with the key ?4 and the number ?2: these three are separate summands.
+/// The summand of a message's `resent_of` in its row's checksum.
+[[nodiscard]] std::int64_t checksumOfResent(std::string_view id) noexcept;
+
+/// SQL: the checksum of that row, with the key ?4 and the number ?2, and, if it had no `resent_of`, with one that has
+/// the summand ?7: these four are separate summands.
 [[nodiscard]] std::string movedChecksum();
 
 /// The checksum of a row of the inbox: all fields that its handler gets.
@@ -46,7 +50,7 @@ inline constexpr std::string_view kMovedInstant = "iif(o.sequence=0,max(?3,o.cre
 /// The columns of #inbox that `readRow` takes, in its order.
 inline constexpr std::string_view kInboxColumns =
     "id,starts,retry_count,deferred,accepted_at_ms,origin,session,sequence,frame_id,source,epoch,previous_sequence,"
-    "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,data_content_type,checksum";
+    "type,audience,time_ms,expires_at_ms,traceparent,correlation_id,resent_of,data,data_content_type,checksum";
 [[nodiscard]] InboxRow readRow(Columns& columns);
 
 /// The rows that are not what was written, at most 100 per table.

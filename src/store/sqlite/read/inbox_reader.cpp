@@ -154,13 +154,13 @@ InboxReader::InboxReader(sqlite3* connection, const OutboxOptions& options)
               .append(" FROM #inbox_results WHERE frame_id=?2 AND source=?1 ORDER BY keep_until_ms DESC LIMIT 1"),
           options.tablePrefix),
       results_(connection, endedSelect(), options.tablePrefix),
-      frame_(
-          connection,
-          "SELECT frame_id,source,type,data,time_ms,expires_at_ms,audience,session,origin,epoch,sequence,"
-          "previous_sequence,traceparent,correlation_id,data_content_type FROM #inbox WHERE source=?2 AND frame_id=?3 "
-          "AND id=" +
-              std::string(kRowOfFrame),
-          options.tablePrefix),
+      frame_(connection,
+             "SELECT frame_id,source,type,data,time_ms,expires_at_ms,audience,session,origin,epoch,sequence,"
+             "previous_sequence,traceparent,correlation_id,resent_of,data_content_type FROM #inbox WHERE source=?2 AND "
+             "frame_id=?3 "
+             "AND id=" +
+                 std::string(kRowOfFrame),
+             options.tablePrefix),
       sources_(connection,
                "SELECT source FROM #inbox WHERE frame_id=?1 UNION SELECT source FROM #inbox_results WHERE frame_id=?1 "
                "ORDER BY source",
@@ -286,7 +286,7 @@ std::optional<InboundFrame> InboxReader::frame(std::string_view source, std::str
   Columns columns(query);
   columns >> frame.id >> frame.source >> frame.type >> frame.data >> frame.time >> frame.expiresAt >> frame.audience >>
       session >> frame.origin >> frame.epoch >> frame.sequence >> frame.previousSequence >> frame.traceparent >>
-      frame.correlationId >> frame.dataContentType;
+      frame.correlationId >> frame.resentOf >> frame.dataContentType;
   frame.mailbox = KeptSession::mailboxOf(session);
   frame.session = KeptSession::sessionOf(session);
   return frame;

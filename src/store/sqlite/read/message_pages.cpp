@@ -17,12 +17,14 @@ constexpr int kIdColumn = 10;
 constexpr int kKeyColumn = 11;
 constexpr int kListedChosenColumn = 12;
 constexpr int kExpiresColumn = 12;
-constexpr int kDamagedColumn = 19;
-constexpr int kStoredChosenColumn = 20;
+constexpr int kDamagedColumn = 20;
+constexpr int kStoredChosenColumn = 21;
 
 std::string stored() {
   return infoColumns()
-      .append(",o.expires_at_ms,o.traceparent,o.correlation_id,o.data,o.not_before_ms,s.priority,o.supersede_key,")
+      .append(
+          ",o.expires_at_ms,o.traceparent,o.correlation_id,o.data,o.not_before_ms,s.priority,o.supersede_key,o.resent_"
+          "of,")
       .append(kSessionDiffers);
 }
 
@@ -85,6 +87,7 @@ StoredMessage columnsOf(const Query& query) {
   message.notBefore = query.optionalInstant(kExpiresColumn + 4);
   message.priority = query.as<std::uint64_t>(kExpiresColumn + 5);
   message.supersedeKey = query.text(kExpiresColumn + 6);
+  message.resentOf = query.text(kExpiresColumn + 7);
   return message;
 }
 

@@ -37,7 +37,7 @@ struct SqliteReader::Impl {
         messages(database.getHandle(), options, std::move(peers)),
         frame(database.getHandle(),
               "SELECT p.name,s.name,o.type,o.data,o.expires_at_ms,o.traceparent,o.correlation_id,"
-              "o.not_before_ms,s.priority,o.supersede_key FROM #outbox AS o "
+              "o.not_before_ms,s.priority,o.supersede_key,o.resent_of FROM #outbox AS o "
               "JOIN #sessions AS s ON s.id=o.session_id JOIN #peers AS p ON p.id=s.peer_id WHERE o.id=" +
                   keyOfMessage(),
               options.tablePrefix),
@@ -135,6 +135,7 @@ std::optional<Frame> SqliteReader::frame(std::string_view messageId) const {
   frame.notBefore = query.optionalInstant(7);
   frame.priority = query.as<std::uint8_t>(8);
   frame.supersedeKey = query.text(9);
+  frame.resentOf = query.text(10);
   return frame;
 }
 

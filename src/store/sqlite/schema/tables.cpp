@@ -109,6 +109,7 @@ CREATE TABLE #outbox(  -- messages on their way out, dead letters, and acknowled
   type TEXT NOT NULL,              -- CloudEvents type
   traceparent TEXT,                -- W3C trace context; NULL: none
   correlation_id TEXT,             -- what it answers; NULL: nothing
+  resent_of TEXT,                  -- id of the message that it sends again, perhaps its own; NULL: none
   supersede_key TEXT,              -- a later message with it takes its place; NULL: none does
   reason TEXT,                     -- FAILED: short and stable
   last_error TEXT,                 -- for people, at most 1,000 bytes
@@ -213,6 +214,7 @@ CREATE TABLE #inbox(  -- inbound frames that were accepted and wait for their ha
   expires_at_ms INTEGER,                     -- not accepted after; its handler may look; NULL: never
   traceparent TEXT,                          -- W3C trace context; NULL: none
   correlation_id TEXT,                       -- what it answers; NULL: nothing
+  resent_of TEXT,                            -- id of the message that its sender sends again; NULL: none
   failed_at_ms INTEGER,                      -- when its last failed run ended; NULL: none failed
   last_error TEXT,                           -- why that run failed, for people, at most 1,000 bytes; NULL: none failed
   data BLOB NOT NULL,                        -- JSON text, byte for byte as received

@@ -42,7 +42,8 @@ std::string messageColumns() {
        "sequence,o.type AS type,s.priority AS priority,", instant("o.created_at_ms"), " AS enqueued_at,",
        instant("o.not_before_ms"), " AS not_before,", instant("o.expires_at_ms"),
        " AS expires_at,o.retry_count AS retry_count,o.attempt AS attempts,o.reason AS reason,o.last_error AS ",
-       "last_error,o.attempt_log AS attempt_log,o.correlation_id AS correlation_id,o.traceparent AS ",
+       "last_error,o.attempt_log AS attempt_log,o.correlation_id AS correlation_id,o.resent_of AS "
+       "resent_of,o.traceparent AS ",
        "traceparent,CAST(o.data AS TEXT) AS ", "data"});
 }
 
@@ -146,7 +147,7 @@ std::string inboxMessages() {
        instant("time_ms"),
        " AS enqueued_at,",
        instant("expires_at_ms"),
-       " AS expires_at,audience,correlation_id,traceparent,last_error,CAST(data AS TEXT) AS ",
+       " AS expires_at,audience,correlation_id,resent_of,traceparent,last_error,CAST(data AS TEXT) AS ",
        "data,data_content_type FROM #inbox AS i"});
 }
 
