@@ -17,6 +17,7 @@
 #include "ackbox/options.hpp"
 #include "ackbox/peer_status.hpp"
 #include "ackbox/publication.hpp"
+#include "ackbox/resending.hpp"
 #include "ackbox/stats.hpp"
 
 namespace ackbox {
@@ -61,11 +62,11 @@ public:
   /// Sends an acknowledged message once more that the file has kept (`OutboxOptions::ackedRetention`), as for a
   /// receiver that has lost what it did with it: puts it back as pending at its session's tail, with a new sequence,
   /// the same message id, no charged attempts, and a new horizon. A message that has expired is refused
-  /// (`invalidTransition`).
+  /// (`invalidTransition`). The receiver sees it: `InboundFrame::resentOf` is the message's id.
   ///
-  /// Caution: in a session, the receiver takes the new sequence as a new frame, and it takes effect again; only a
-  /// handler that looks at the id notices the repetition. Outside sessions, a receiver that remembers the id (7 days)
-  /// answers that it is a duplicate.
+  /// Caution: in a session, the receiver takes the new sequence as a new frame, and it takes effect again, unless its
+  /// handler looks at the id, or at `resentOf`. Outside sessions, a receiver that remembers the id (7 days) answers
+  /// that it is a duplicate: `resendAsNew` makes it take effect again.
   ///
   /// Returns as `retry`.
   ChangeReceipt resend(std::string_view messageId);
@@ -76,19 +77,36 @@ public:
   /// `filter.state` is another state than acknowledged. After a throw, the slices before it are done.
   std::uint64_t resend(const MessageFilter& filter);
 
+  /// Sends an acknowledged message once more that the file has kept, as a new message with an id of its own, for a
+  /// receiver that is to take it again although it remembers it. The new message stands at the end of its session. It
+  /// has the type, data, priority, expiry, delay, trace and correlation of the first, and names the first to the
+  /// receiver (`InboundFrame::resentOf`). It has no supersede key, so it takes no newer message's place, and no later
+  /// one takes its place. The first stays as it is, and so does its idempotency key. `maxPending` refuses it as any
+  /// enqueue.
+  ///
+  /// A message is repeated so once within `OutboxOptions::idempotencyRetention`: after that, send the new one again.
+  ResendReceipt resendAsNew(std::string_view messageId);
+
+  /// The same for all messages that `resend` would choose by `filter`, in the same order, slices and errors. Those that
+  /// were repeated before are passed over, and so are their repetitions: a call that was interrupted can be made again.
+  /// Left out are also ACK events, damaged messages, and those to a peer that was removed.
+  ResendReport resendAsNew(const MessageFilter& filter);
+
   /// Stores for `peer` what the file has for another one, `filter.peer`: for a peer that has subscribed late, from what
   /// an earlier subscriber was sent. Each message that matches `filter`, was in the file when this call began, and has
   /// not expired is stored as a new one, with an id and a number of its own, whatever became of the first:
   /// acknowledged (`OutboxOptions::ackedRetention`), waiting, or a dead letter. In their order, in slices between which
-  /// enqueues can run. `OutboxReader::messages` lists them before.
+  /// enqueues can run. `OutboxReader::messages` lists them before. What the new message keeps of the first is that
+  /// which `resendAsNew` keeps.
   ///
-  /// A message is stored for the peer once, however often this is called within `OutboxOptions::idempotencyRetention`.
-  /// What the peer got as a subscriber of its own is not recognised: choose `filter.before`. Nor is what was
-  /// published distinguished from what was for the other peer alone: choose `filter.type`.
+  /// A message is stored for the peer once, however often this is called within `OutboxOptions::idempotencyRetention`,
+  /// also if it is taken from a third peer, or from a repetition. What the peer got as a subscriber of its own is not
+  /// recognised: choose `filter.before`. Nor is what was published distinguished from what was for the other peer
+  /// alone: choose `filter.type`.
   ///
   /// Also throws `unknownPeer`, and `Error` with `invalidOption` if `filter.peer` is not set, or is `peer`. After a
   /// throw, the slices before it are done.
-  ResendToReport resendTo(std::string_view peer, const MessageFilter& filter);
+  ResendReport resendTo(std::string_view peer, const MessageFilter& filter);
 
   /// Deletes a dead letter for good; its id can be used again. Returns as `retry`.
   ChangeReceipt discard(std::string_view messageId);

@@ -71,17 +71,6 @@ struct PublishReceipt {
   [[nodiscard]] bool isNew() const noexcept { return status == PublishStatus::stored; }
 };
 
-/// The result of `OutboxOperator::resendTo`.
-struct ResendToReport {
-  /// New messages to the peer.
-  std::uint64_t stored = 0;
-  /// Messages that an earlier call has stored for it.
-  std::uint64_t repeated = 0;
-  /// Why the call ended before the last message, such as a full outbox, in a sentence: call it again later. Empty: it
-  /// did not.
-  std::string refusal = {};
-};
-
 /// Stands for all subscribers, where a program's text names a frame's peer. No peer has this name.
 inline constexpr std::string_view kAllSubscribers = "*";
 

@@ -47,6 +47,7 @@ struct Arguments {
 
   // resend
   std::optional<std::string> receiver;
+  bool newIds = false;
 
   // enqueue
   std::filesystem::path input = "-";

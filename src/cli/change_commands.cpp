@@ -7,6 +7,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
 #include "records/message.hpp"
+#include "records/resending.hpp"
 #include "records/text.hpp"
 
 namespace ackbox::cli {
@@ -133,6 +134,27 @@ int dryRun(Console& console, const Arguments& arguments, const Subject& subject,
   return report(console, arguments, subject, count, "would_change", "would be " + done + "; nothing was changed");
 }
 
+/// Prints how many the filter chooses, and, for people, what the choice of ids means to the receiver.
+int preview(Console& console, const Arguments& arguments, const Subject& subject, std::uint64_t count,
+            const std::string& done, std::string_view meaning) {
+  const int code =
+      report(console, arguments, subject, count, "would_change", "would be " + done + "; nothing was changed");
+  if (count != 0 && !console.json()) {
+    console.remark(std::string(meaning));
+  }
+  return code;
+}
+
+int reportStored(Console& console, const Arguments& arguments, const Subject& subject, const std::string& done,
+                 const std::string& before, const ResendReport& outcome) {
+  const int code = reportDone(console, arguments, subject, done, outcome.stored);
+  if (outcome.repeated != 0 && !console.json()) {
+    console.remark(records::countText(outcome.repeated, "message") + " " + before);
+  }
+  return outcome.refusal.empty() ? code
+                                 : console.fail(kPartly, outcome.refusal + "; the same command goes on from there");
+}
+
 int resendTo(Console& console, const Arguments& arguments, const MessageFilter& filter) {
   if (!arguments.peer || arguments.peer == arguments.receiver) {
     return console.fail(kUsage, "--to needs --peer, the other peer that had the messages");
@@ -146,10 +168,10 @@ int resendTo(Console& console, const Arguments& arguments, const MessageFilter& 
       return console.fail(kNothing, "this would store " + records::countText(count, "message") + " for " +
                                         *arguments.receiver + "; say --yes to do it");
     }
-    return report(console, arguments, kMessages, count, "would_change",
-                  "would be stored for " + *arguments.receiver + "; nothing was changed");
+    return preview(console, arguments, kMessages, count, "stored for " + *arguments.receiver,
+                   records::kResentToAnother);
   }
-  ResendToReport done;
+  ResendReport done;
   try {
     done = openToChange(console.world(), arguments).resendTo(*arguments.receiver, filter);
   } catch (const Error& error) {
@@ -158,11 +180,39 @@ int resendTo(Console& console, const Arguments& arguments, const MessageFilter& 
     }
     return console.fail(kNothing, "the file has no peer by the name of " + *arguments.receiver);
   }
-  const int code = reportDone(console, arguments, kMessages, "stored for " + *arguments.receiver, done.stored);
-  if (done.repeated != 0 && !console.json()) {
-    console.remark(records::countText(done.repeated, "message") + " it had been given before");
+  return reportStored(console, arguments, kMessages, "stored for " + *arguments.receiver, "it had been given before",
+                      done);
+}
+
+/// Each message as a new one.
+int resendEach(Console& console, const Arguments& arguments) {
+  OutboxOperator outbox = openToChange(console.world(), arguments);
+  bool allDone = true;
+  for (const std::string& id : arguments.ids) {
+    const ResendReceipt receipt = outbox.resendAsNew(id);
+    allDone = allDone && receipt.done();
+    const bool isRepeated = !receipt.refusal && receipt.copy.accepted() && !receipt.copy.isNew();
+    const std::string refusal =
+        receipt.refusal ? refusalText({.refusal = receipt.refusal, .state = receipt.state}, arguments)
+        : isRepeated    ? "it was sent again before, as " + receipt.copy.messageId + ": send that one again"
+                        : receipt.copy.detail;
+    if (console.json()) {
+      json::Line line;
+      line.add("message_id", id).add("done", receipt.done());
+      if (receipt.done()) {
+        line.add("new_id", receipt.copy.messageId).add("sequence", receipt.copy.sequence);
+      } else {
+        line.add("refusal", refusal);
+      }
+      console.line(line);
+    } else if (receipt.done()) {
+      console.say(id + ": pending again as " + receipt.copy.messageId +
+                  (receipt.copy.sequence == 0 ? std::string() : ", sequence " + std::to_string(receipt.copy.sequence)));
+    } else {
+      console.remark(id + ": " + refusal);
+    }
   }
-  return done.refusal.empty() ? code : console.fail(kPartly, done.refusal + "; the same command goes on from there");
+  return allDone ? kDone : kNothing;
 }
 
 }  // namespace
@@ -192,19 +242,27 @@ int resend(Console& console, const Arguments& arguments) {
   }
   MessageFilter filter = messageFilterOf(console.world(), arguments);
   filter.state = MessageState::acked;
-  if (arguments.dryRun) {
-    return dryRun(console, arguments, kAcknowledged, filter, "pending again");
-  }
   if (!arguments.ids.empty()) {
-    return changeEach(console, arguments, "pending again",
-                      [](OutboxOperator& outbox, const std::string& id) { return outbox.resend(id); });
+    return arguments.newIds
+               ? resendEach(console, arguments)
+               : changeEach(console, arguments, "pending again",
+                            [](OutboxOperator& outbox, const std::string& id) { return outbox.resend(id); });
   }
-  if (!arguments.yes) {
+  const std::string done = arguments.newIds ? "pending again under new ids" : "pending again";
+  if (arguments.dryRun || !arguments.yes) {
+    const std::string_view meaning = arguments.newIds ? records::kResentAsNew : records::kResentUnderItsId;
     const std::uint64_t count = countOf(openToRead(console.world(), arguments), filter);
-    return console.fail(kNothing, "this would send " + records::countText(count, kAcknowledged.name) +
-                                      " once more, and they would take effect again; say --yes to do it");
+    if (arguments.dryRun) {
+      return preview(console, arguments, kAcknowledged, count, done, meaning);
+    }
+    return console.fail(kNothing, "this would send " + records::countText(count, kAcknowledged.name) + " once more; " +
+                                      std::string(meaning) + ". Say --yes to do it");
   }
   OutboxOperator outbox = openToChange(console.world(), arguments);
+  if (arguments.newIds) {
+    return reportStored(console, arguments, kAcknowledged, done, "had been sent again before",
+                        outbox.resendAsNew(filter));
+  }
   return reportDone(console, arguments, kAcknowledged, "pending again", outbox.resend(filter));
 }
 

@@ -161,10 +161,8 @@ public:
     command.add_option("ID", arguments_.ids, "Frames, by their ids")->type_name("");
   }
   void addFrames(CLI::App& command, bool areListed = false) {
-    std::vector<std::string> states = {"waiting", "unattended", "behind", "running", "backoff"};
-    if (areListed) {
-      states.emplace_back("ended");
-    }
+    std::vector<std::string> states = {"waiting", "unattended", "behind", "running", "backoff", "ended"};
+    states.resize(states.size() - (areListed ? 0 : 1));
     command.add_option("--source", arguments_.source, "Frames of this sender, by its agent URI")->type_name("URI");
     command.add_option("--session", arguments_.session, "Frames of this session")->type_name("NAME");
     command.add_option("--mailbox", arguments_.mailbox, "Frames in the mailbox of this agent")->type_name("URI");
@@ -258,14 +256,16 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
       "retry", "Send dead letters again: at the tails of their sessions, with new numbers and no charged attempts"));
   CLI::App& resend = grammar.change(
       "resend",
-      "Send acknowledged messages once more that the file has kept (acked_retention), as to a receiver that has lost "
-      "them: under their ids, with new numbers. They take effect again");
+      "Send acknowledged messages once more that the file has kept (acked_retention), at the ends of their sessions: "
+      "under their ids, as to a receiver that has lost them, or as new messages. The receiver sees it");
   grammar.addIds(resend, false);
   grammar.addPeerAndSession(resend, "Messages");
   grammar.addType(resend, "Messages");
   grammar.addSpan(resend);
   resend.add_option("--to", arguments.receiver, "Store all that the file has for --peer for this peer, too")
       ->type_name("PEER");
+  resend.add_flag("--new-ids", arguments.newIds,
+                  "As new messages, which take effect again at a receiver that remembers the ids; each once");
   resend.add_flag("--all", arguments.all, "All acknowledged messages that were kept");
   resend.add_flag("--dry-run", arguments.dryRun, "Only say how many the filter chooses");
   resend.add_flag("--yes", arguments.yes, "Really send all that the filter chooses");

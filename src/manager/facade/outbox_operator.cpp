@@ -12,7 +12,7 @@
 #include "manager/facade/core.hpp"
 #include "manager/facade/core_of.hpp"
 #include "manager/facade/jobs.hpp"
-#include "manager/facade/resend_to.hpp"
+#include "manager/facade/resend_as_new.hpp"
 #include "manager/inbound/ack_events.hpp"
 #include "manager/log/log.hpp"
 #include "protocol/limits.hpp"
@@ -240,7 +240,15 @@ std::uint64_t OutboxOperator::resend(const MessageFilter& filter) {
   return repeatAll(manager::here(core_), filter);
 }
 
-ResendToReport OutboxOperator::resendTo(std::string_view peer, const MessageFilter& filter) {
+ResendReceipt OutboxOperator::resendAsNew(std::string_view messageId) {
+  return manager::resendAsNew(manager::here(core_), messageId);
+}
+
+ResendReport OutboxOperator::resendAsNew(const MessageFilter& filter) {
+  return manager::resendAsNew(manager::here(core_), filter);
+}
+
+ResendReport OutboxOperator::resendTo(std::string_view peer, const MessageFilter& filter) {
   return manager::resendTo(manager::here(core_), peer, filter);
 }
 

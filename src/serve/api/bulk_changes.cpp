@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "serve/http/places.hpp"
+#include "serve/http/query.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -62,6 +63,7 @@ void BulkChanges::run(std::uint64_t id, const Change& change) {
   BulkChange::State state = BulkChange::State::done;
   std::uint64_t changed = 0;
   std::string error;
+  bool isInvalid = false;
   try {
     {
       const MutexLock lock(mutex_);
@@ -73,6 +75,7 @@ void BulkChanges::run(std::uint64_t id, const Change& change) {
   } catch (const std::exception& exception) {
     state = BulkChange::State::failed;
     error = (changed > 0 ? std::to_string(changed) + " were changed, then: " : std::string()) + exception.what();
+    isInvalid = dynamic_cast<const InvalidRequest*>(&exception) != nullptr;
   }
   {
     const MutexLock lock(mutex_);
@@ -80,6 +83,7 @@ void BulkChanges::run(std::uint64_t id, const Change& change) {
     ended.state = state;
     ended.changed = changed;
     ended.error = std::move(error);
+    ended.isInvalid = isInvalid;
   }
   answer(id);
 }

@@ -32,6 +32,8 @@ struct BulkChange {
   std::uint64_t changed = 0;
   /// Set when the change has failed.
   std::string error = {};
+  /// The request was at fault: it names what is not there.
+  bool isInvalid = false;
 };
 
 /// Makes changes of many messages one after the other, and keeps the last 100 of them. Callers take turns. A request

@@ -48,7 +48,8 @@ std::string textOf(const BulkChange& change) {
 Response answerOf(const BulkChange& change) {
   Response response = jsonAnswer(change.state == BulkChange::State::done ? 200 : 202, textOf(change));
   if (change.state == BulkChange::State::failed) {
-    return problemAnswer(500, "The change failed", change.error);
+    return change.isInvalid ? problemAnswer(422, "Invalid request", change.error)
+                            : problemAnswer(500, "The change failed", change.error);
   }
   response.headers.emplace_back("Location", "/v1/operations/" + std::to_string(change.id));
   return response;
@@ -145,10 +146,7 @@ std::string readChoice(const std::string& body, std::string_view list, const Tak
   std::size_t choices = 0;
   for (const auto& [name, value] : document.items()) {
     if (name == "all") {
-      if (!value.is_boolean()) {
-        throw InvalidRequest("all must be true or false");
-      }
-      isAll = value.get<bool>();
+      isAll = flagMember(name, value);
       continue;
     }
     const Member member = take(name, value);
@@ -198,6 +196,13 @@ std::string textMember(const std::string& name, const nlohmann::json& value) {
   return value.get<std::string>();
 }
 
+bool flagMember(const std::string& name, const nlohmann::json& value) {
+  if (!value.is_boolean()) {
+    throw InvalidRequest(name + " must be true or false");
+  }
+  return value.get<bool>();
+}
+
 void MessagePreview::add(const MessageInfo& message) {
   if (count_++ < kPreviewSample) {
     sample_.push_back(message);
@@ -219,12 +224,17 @@ void MessagePreview::add(const OutboxReader& reader, const std::vector<std::stri
   }
 }
 
-Response MessagePreview::answer(bool isComplete) const {
-  return previewAnswer(count_, isComplete, records::listOf(sample_));
+Response MessagePreview::answer(bool isComplete, std::string_view meaning) const {
+  return previewAnswer(count_, isComplete, records::listOf(sample_), meaning);
 }
 
-Response previewAnswer(std::uint64_t count, bool isComplete, std::string_view sample) {
-  return jsonAnswer(200, json::Line().add("count", count).add("is_complete", isComplete).raw("sample", sample).text());
+Response previewAnswer(std::uint64_t count, bool isComplete, std::string_view sample, std::string_view meaning) {
+  json::Line line;
+  line.add("count", count).add("is_complete", isComplete).raw("sample", sample);
+  if (!meaning.empty()) {
+    line.add("meaning", meaning);
+  }
+  return jsonAnswer(200, line.text());
 }
 
 void showBulkChange(Service& service, Request&& request, Respond&& respond) {

@@ -39,7 +39,8 @@ struct BulkRequest {
   std::string choice;
   /// Answers with what the change would do. Called on a worker.
   std::function<Response()> preview;
-  /// Makes the change; adds each done row to `changed`, even if it then throws. Called in the background.
+  /// Makes the change; adds each done row to `changed`, even if it then throws: `InvalidRequest` if the request names
+  /// what is not there. Called in the background.
   std::function<void(std::uint64_t& changed)> change;
 };
 
@@ -68,6 +69,7 @@ using TakeMember = std::function<Member(const std::string& name, const nlohmann:
 /// 1 to 1,000 ids of messages, each once.
 [[nodiscard]] std::vector<std::string> idsMember(const nlohmann::json& value);
 [[nodiscard]] std::string textMember(const std::string& name, const nlohmann::json& value);
+[[nodiscard]] bool flagMember(const std::string& name, const nlohmann::json& value);
 
 /// Those of `ids` that name messages of the peers in `limits`.
 [[nodiscard]] std::vector<std::string> within(const Limits& limits, const OutboxReader& reader,
@@ -81,14 +83,16 @@ public:
   /// Those of the named messages that are in this state.
   void add(const OutboxReader& reader, const std::vector<std::string>& ids, MessageState state);
 
-  [[nodiscard]] Response answer(bool isComplete) const;
+  /// `meaning`: what the change means to those that it concerns, in a sentence; empty: it need not be said.
+  [[nodiscard]] Response answer(bool isComplete, std::string_view meaning = {}) const;
 
 private:
   std::uint64_t count_ = 0;
   std::vector<MessageInfo> sample_;
 };
 
-/// `sample` is a JSON array.
-[[nodiscard]] Response previewAnswer(std::uint64_t count, bool isComplete, std::string_view sample);
+/// `sample` is a JSON array. `meaning`: see `MessagePreview::answer`.
+[[nodiscard]] Response previewAnswer(std::uint64_t count, bool isComplete, std::string_view sample,
+                                     std::string_view meaning = {});
 
 }  // namespace ackbox::serve

@@ -1,6 +1,8 @@
 // `POST /v1/messages:resend`, which sends acknowledged messages once more: those of a list or a filter, in the
-// background; or stores what one peer was sent for another one (`to`). It can be previewed.
+// background, under their ids or as new ones (`new_ids`); or stores what one peer was sent for another one (`to`). It
+// can be previewed.
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -9,10 +11,13 @@
 #include <vector>
 
 #include "ackbox/message_page.hpp"
+#include "json/line.hpp"
 #include "records/message.hpp"
+#include "records/resending.hpp"
 #include "serve/api/bulk_request.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
+#include "serve/http/answer.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -26,6 +31,7 @@ struct ResendChoice {
   MessageFilter filter = {};
   // Another peer than the one that had the messages; empty: the same.
   std::string to = {};
+  bool hasNewIds = false;
   Limits limits = {};
   // The request's text, for the audit.
   std::string text = {};
@@ -39,14 +45,69 @@ void requireFit(const Request& request, const ResendChoice& choice) {
   requirePeer(request, choice.to);
 }
 
+/// Of a choice that names peers: the file has them. Throws `InvalidRequest`. Called where SQLite may be waited for.
+void requireKnown(const OutboxReader& reader, const ResendChoice& choice) {
+  if (choice.to.empty() && !choice.filter.peer) {
+    return;
+  }
+  const std::vector<PeerStatus> peers = reader.peers();
+  const auto require = [&](const std::string& name, bool mayBeRemoved) {
+    const auto found = std::ranges::find(peers, name, &PeerStatus::name);
+    if (found == peers.end() || (found->isRemoved && !mayBeRemoved)) {
+      throw InvalidRequest("the file has no peer '" + name + "'");
+    }
+  };
+  if (choice.filter.peer) {
+    require(*choice.filter.peer, true);
+  }
+  if (!choice.to.empty()) {
+    require(choice.to, false);
+  }
+}
+
 /// Throws what ended it early.
-void resendTo(OutboxOperator& changes, const ResendChoice& choice, std::uint64_t& changed) {
-  const ResendToReport report = changes.resendTo(choice.to, choice.filter);
-  changed = report.stored;
+void requireWhole(const ResendReport& report) {
   if (!report.refusal.empty()) {
     throw std::runtime_error(std::to_string(report.stored) + " messages were stored, then: " + report.refusal +
                              "; the same request goes on from there");
   }
+}
+
+/// Those with one of the ids. Throws what ended it early.
+void resendEach(OutboxOperator& changes, const ResendChoice& choice, const std::vector<std::string>& ids,
+                std::uint64_t& changed) {
+  for (const std::string& id : ids) {
+    if (!choice.hasNewIds) {
+      changed += changes.resend(id).done() ? 1U : 0U;
+      continue;
+    }
+    const ResendReceipt receipt = changes.resendAsNew(id);
+    changed += receipt.done() ? 1U : 0U;
+    if (!receipt.refusal && !receipt.copy.accepted()) {
+      requireWhole({.stored = changed, .refusal = receipt.copy.detail});
+    }
+  }
+}
+
+void resendChosen(Service& service, const ResendChoice& choice, std::uint64_t& changed) {
+  requireKnown(service.reader(), choice);
+  OutboxOperator changes = service.changes();
+  if (!choice.ids.empty()) {
+    resendEach(changes, choice, within(choice.limits, service.reader(), choice.ids), changed);
+  } else if (choice.to.empty() && !choice.hasNewIds) {
+    changed = changes.resend(choice.filter);
+  } else {
+    const ResendReport report =
+        choice.to.empty() ? changes.resendAsNew(choice.filter) : changes.resendTo(choice.to, choice.filter);
+    changed = report.stored;
+    requireWhole(report);
+  }
+}
+
+std::string_view meaningOf(const ResendChoice& choice) {
+  return !choice.to.empty() ? records::kResentToAnother
+         : choice.hasNewIds ? records::kResentAsNew
+                            : records::kResentUnderItsId;
 }
 
 ResendChoice readResendChoice(const Request& request) {
@@ -68,6 +129,9 @@ ResendChoice readResendChoice(const Request& request) {
     } else if (name == "to") {
       choice.to = textMember(name, value);
       return Member::accompanies;
+    } else if (name == "new_ids") {
+      choice.hasNewIds = flagMember(name, value);
+      return Member::accompanies;
     } else {
       return Member::unknown;
     }
@@ -86,6 +150,7 @@ ResendChoice readResendChoice(const Request& request) {
 
 /// The number of messages that would be sent, and the first of them.
 Response previewOfResend(const OutboxReader& reader, const ResendChoice& choice) {
+  requireKnown(reader, choice);
   MessagePreview chosen;
   chosen.add(reader, within(choice.limits, reader, choice.ids), MessageState::acked);
   std::int64_t after = 0;
@@ -97,7 +162,7 @@ Response previewOfResend(const OutboxReader& reader, const ResendChoice& choice)
       after = page.next;
     } while (after != 0 && ++pages < kPreviewPagesMost);
   }
-  return chosen.answer(after == 0);
+  return chosen.answer(after == 0, meaningOf(choice));
 }
 
 }  // namespace
@@ -109,19 +174,7 @@ void resendMessages(Service& service, Request&& request, Respond&& respond) {
              {.name = "messages:resend",
               .choice = choice->text,
               .preview = [&service, choice] { return previewOfResend(service.reader(), *choice); },
-              .change =
-                  [&service, choice](std::uint64_t& changed) {
-                    if (!choice->to.empty()) {
-                      resendTo(service.changes(), *choice, changed);
-                      return;
-                    }
-                    if (choice->ids.empty()) {
-                      changed = service.changes().resend(choice->filter);
-                    }
-                    for (const std::string& id : within(choice->limits, service.reader(), choice->ids)) {
-                      changed += service.changes().resend(id).done() ? 1U : 0U;
-                    }
-                  }});
+              .change = [&service, choice](std::uint64_t& changed) { resendChosen(service, *choice, changed); }});
 }
 
 }  // namespace ackbox::serve

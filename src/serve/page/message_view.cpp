@@ -108,6 +108,9 @@ Html messageView(const View& view, const Explanation& explanation, const std::op
   if (message.state == MessageState::pending || message.state == MessageState::sent) {
     html.add(giveUpAction(view, message.messageId));
   }
+  if (message.state == MessageState::acked) {
+    html.add(resendAction(view, message.messageId));
+  }
   html.raw("</span></header>\n<p class=\"lead\">").text(explanation.sentence).raw("</p>\n");
   html.add(reasonChain(view, explanation.reasons))
       .add(facts(view, message, frame))

@@ -218,6 +218,15 @@ Html giveUpAction(const View& view, const std::string& messageId) {
   return html.raw("\">Give up…</button>");
 }
 
+Html resendAction(const View& view, const std::string& messageId) {
+  Html html;
+  if (!view.mayOperate()) {
+    return html;
+  }
+  html.raw("<button type=\"button\" class=\"act\" data-resend=\"").text(messageId);
+  return html.raw("\">Send again…</button>");
+}
+
 Html removal(const View& view, std::string_view label, const std::string& target, std::string_view fate) {
   Html html;
   if (!view.mayOperate()) {

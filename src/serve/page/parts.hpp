@@ -81,6 +81,8 @@ struct View {
 [[nodiscard]] Html inboxActions(const View& view, std::string_view subject, const std::string& choice, bool mayRun);
 /// A button that makes a message that waits a dead letter, for a reason that is asked for.
 [[nodiscard]] Html giveUpAction(const View& view, const std::string& messageId);
+/// A button that sends an acknowledged message again, under its id or as a new one, whichever is chosen.
+[[nodiscard]] Html resendAction(const View& view, const std::string& messageId);
 /// A button that sends DELETE to `/v1/…` once that is confirmed. `fate` says what becomes of what is deleted.
 [[nodiscard]] Html removal(const View& view, std::string_view label, const std::string& target, std::string_view fate);
 

@@ -136,6 +136,14 @@ TEST_CASE("acknowledged messages that were kept are counted, and sent once more 
   stage.play({"resend", "@", "pending-1"});
   stage.play({"list", "@", "--peer", "bob", "--session", "orders"});
   stage.play({"resend", "@", "--peer", "rob", "--yes", "--json"});
+  stage.deliverAndKeep();
+  stage.play({"resend", "@", "--peer", "bob", "--new-ids", "--dry-run"});
+  stage.play({"resend", "@", "--peer", "bob", "--new-ids"});
+  stage.play({"resend", "@", "pending-1", "nobody", "--new-ids"});
+  stage.play({"resend", "@", "pending-1", "--new-ids"});
+  stage.play({"resend", "@", "pending-2", "--new-ids", "--json"});
+  stage.play({"resend", "@", "--peer", "bob", "--new-ids", "--yes"});
+  stage.play({"list", "@", "--peer", "bob", "--session", "orders"});
   stage.play({"resend", "@", "--to", "carol", "--all"});
   stage.play({"resend", "@", "--to", "carol", "pending-1", "--peer", "bob"});
   stage.play({"resend", "@", "--peer", "bob", "--to", "nobody", "--yes"});

@@ -243,11 +243,11 @@ TEST_CASE("P3: a late subscriber is given once, in order, what another peer was 
   CHECK_THROWS_AS(static_cast<void>(operate.resendTo("carol", {})), OptionError);
   CHECK_THROWS_AS(static_cast<void>(operate.resendTo("nobody", filter)), Error);
   stage.note();
-  const ResendToReport first = operate.resendTo("carol", filter);
+  const ResendReport first = operate.resendTo("carol", filter);
   CHECK(first.stored == 602);
   CHECK(first.repeated == 0);
   CHECK(first.refusal.empty());
-  const ResendToReport second = operate.resendTo("carol", filter);
+  const ResendReport second = operate.resendTo("carol", filter);
   CHECK(second.stored == 0);
   CHECK(second.repeated == 602);
   const std::optional<Frame> last =
@@ -285,11 +285,11 @@ TEST_CASE("P3: what a full outbox refuses a late subscriber is said, and the nex
   }
   stage.note();
   OutboxOperator operate(manager);
-  const ResendToReport first = operate.resendTo("carol", {.peer = "bob"});
+  const ResendReport first = operate.resendTo("carol", {.peer = "bob"});
   CHECK(first.stored == 3);
   CHECK(first.refusal.find("maxPending") != std::string::npos);
   manager.processAll();
-  const ResendToReport second = operate.resendTo("carol", {.peer = "bob"});
+  const ResendReport second = operate.resendTo("carol", {.peer = "bob"});
   CHECK(second.stored == 2);
   CHECK(second.repeated == 3);
   CHECK(second.refusal.empty());

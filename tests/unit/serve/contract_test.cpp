@@ -160,7 +160,8 @@ TEST_CASE("Every operation of the document answers as it says") {
   HttpAsker sender(static_cast<std::uint16_t>(std::stoi(inbox.substr(inbox.rfind(':') + 1))));
   const auto send = [&](const std::string& event) { CHECK(sender.ask("POST", "/inbox", event, kEvent).status == 202); };
   StreamReader frames = driver.open("/v1/inbox/stream", "/v1/inbox/stream?window=2", "application/x-ndjson");
-  send(R"({"specversion":"1.0","id":"in-1","source":"/s","type":"t","data":{"a":1},"correlationid":"c"})");
+  send(
+      R"({"specversion":"1.0","id":"in-1","source":"/s","type":"t","data":{"a":1},"correlationid":"c","resentof":"r"})");
   const json frame = json::parse(frames.line());
   driver.check("PulledFrame", frame);
   const std::string settle = "/v1/inbox/settle";
@@ -239,6 +240,7 @@ TEST_CASE("Every operation of the document answers as it says") {
   driver.drive("POST", resend, resend, 422, R"({"since":"yesterday"})", kJson);
   driver.drive("POST", resend, resend, 422, R"({"reason":"x"})", kJson);
   driver.drive("POST", resend, resend, 422, R"({"to":"bob","all":true})", kJson);
+  driver.drive("POST", resend, resend, 422, R"({"peer":"bob","to":"nobody"})", kJson);
   // Pending messages become dead letters.
   const std::string mark = "/v1/messages:mark-failed";
   driver.drive("POST", "/v1/peers/{peer}:pause", "/v1/peers/bob:pause", 200);

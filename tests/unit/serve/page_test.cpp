@@ -362,8 +362,15 @@ TEST_CASE("What callers changed is listed, the newest first, and a message that 
   CHECK(shows(MessageState::sent));
   CHECK(!shows(MessageState::failed));
   CHECK(!shows(MessageState::sending));
+  const auto sendsAgain = [&](MessageState state) {
+    explanation.message.state = state;
+    return page::messageView(view, explanation, std::nullopt).str().find("data-resend=\"m-1\"") != std::string::npos;
+  };
+  CHECK(sendsAgain(MessageState::acked));
+  CHECK(!sendsAgain(MessageState::failed));
   view.roles = Roles{Role::read};
   CHECK(!shows(MessageState::pending));
+  CHECK(!sendsAgain(MessageState::acked));
 }
 
 TEST_CASE("Peers that were added, and subscriptions, have forms for those that may operate") {

@@ -175,7 +175,49 @@ TEST_CASE("P3: A late subscriber is given what another was sent, once, after a p
   CHECK(stage.get("/v1/messages?peer=carol").at("messages").size() == 3);
   CHECK(resend("", {{"type", "t"}, {"to", "carol"}}).status == 422);
   CHECK(resend("", {{"peer", "carol"}, {"to", "carol"}}).status == 422);
-  CHECK(resend("", {{"peer", "bob"}, {"to", "nobody"}}).status == 500);
+  const json copy = stage.get("/v1/messages?peer=carol").at("messages").at(0);
+  const json shown = stage.get("/v1/messages/" + copy.at("message_id").get<std::string>() + "?data=true");
+  CHECK(shown.dump().find(R"("resent_of":")") != std::string::npos);
+}
+
+TEST_CASE("A resend that names a peer that the file does not know is refused, before and when it is made") {
+  Stage stage;
+  const std::string unknown = "the file has no peer 'nobody'";
+  for (const char* query : {"?dry_run=true", ""}) {
+    for (const json& choice : {json{{"peer", "bob"}, {"to", "nobody"}}, json{{"peer", "nobody"}, {"to", "bob"}},
+                               json{{"peer", "nobody"}}, json{{"peer", "nobody"}, {"new_ids", true}}}) {
+      const auto answer = stage.asker().ask("POST", std::string("/v1/messages:resend") + query, choice.dump(), kJson);
+      CHECK(answer.status == 422);
+      CHECK(json::parse(answer.body).at("detail") == unknown);
+    }
+  }
+}
+
+TEST_CASE("P5: Acknowledged messages are sent again under new ids, once, after a preview that says what it means") {
+  Stage stage;
+  const std::string id = "m1";
+  const auto post = [&](const std::string& target, const json& body) {
+    const auto answer = stage.asker().ask("POST", target, body.dump(), kJson);
+    CHECK(answer.status < 300);
+    return json::parse(answer.body);
+  };
+  post("/v1/messages", {{"id", id}, {"peer", "bob"}, {"session", "s"}, {"type", "t"}, {"data", 1}});
+  stage.get("/v1/messages/" + id + "?wait=30s");
+  const std::string resend = "/v1/messages:resend";
+  const std::string kept = post(resend + "?dry_run=true", {{"peer", "bob"}}).at("meaning");
+  const std::string renewed = post(resend + "?dry_run=true", {{"peer", "bob"}, {"new_ids", true}}).at("meaning");
+  CHECK(kept.find("keeps its id") != std::string::npos);
+  CHECK(renewed.find("takes effect again") != std::string::npos);
+  CHECK(post(resend, {{"peer", "bob"}, {"new_ids", true}}).at("changed") == 1);
+  CHECK(post(resend, {{"ids", json::array({id, "none"})}, {"new_ids", true}}).at("changed") == 0);
+  CHECK(stage.asker().ask("POST", resend, R"({"all":true,"new_ids":"yes"})", kJson).status == 422);
+  const json messages = stage.get("/v1/messages?peer=bob&session=s").at("messages");
+  REQUIRE(messages.size() == 2);
+  CHECK(messages.at(0).at("message_id") == id);
+  CHECK(messages.at(1).at("sequence") == 2);
+  const std::string copy = messages.at(1).at("message_id");
+  CHECK(stage.get("/v1/messages/" + copy + "?data=true").dump().find(R"("resent_of":"m1")") != std::string::npos);
+  CHECK(post(resend, {{"ids", json::array({id})}, {"new_ids", false}}).at("changed") == 1);
 }
 
 }  // namespace ackbox::serve::subscriptions_test

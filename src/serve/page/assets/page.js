@@ -429,6 +429,35 @@ async function giveUp(button) {
   }
 }
 
+// Asks under which id; the previews say what each choice means to the receiver.
+async function resend(button) {
+  const { resend: id } = button.dataset;
+  const choices = [{ ids: [id] }, { ids: [id], new_ids: true }].map((choice) => JSON.stringify(choice));
+  try {
+    const previews = await Promise.all(choices.map((choice) => post('messages:resend?dry_run=true', choice)));
+    if (previews[0].count === 0) {
+      toast('The file does not keep it any more, or it is under way again.', true);
+      return refresh();
+    }
+    const inputs = choices.map(() => element('input'));
+    const labels = inputs.map((input, index) => {
+      const label = element('label', '', 'check');
+      input.type = 'radio';
+      input.name = 'resend';
+      input.checked = index === 0;
+      label.append(input, `${index === 0 ? 'Under its id' : 'As a new message'}: ${previews[index].meaning}.`);
+      return label;
+    });
+    const parts = [element('p', `Message ${id} is put at the end of its session. The receiver sees that it is sent again.`), ...labels];
+    if (!await ask('Send it again?', parts, 'Send again', 'primary')) return button.focus();
+    const { changed } = await ended(await post('messages:resend', choices[inputs[0].checked ? 0 : 1]));
+    toast(changed ? `${id} is sent again.` : 'It was sent again before, or the file does not keep it any more.', !changed);
+    await refresh();
+  } catch (error) {
+    toast(error.message, true);
+  }
+}
+
 async function changeInbox(button) {
   const { inbox: verb } = button.dataset;
   const { filter, subject } = button.closest('[data-filter]').dataset;
@@ -505,6 +534,7 @@ document.addEventListener('click', (event) => {
   if (button.dataset.test) sendTest(button);
   if (button.dataset.inbox) changeInbox(button);
   if (button.dataset.fail) giveUp(button);
+  if (button.dataset.resend) resend(button);
   if (button.dataset.remove) remove(button);
   if (button.dataset.copy) {
     const text = document.getElementById(button.dataset.copy).textContent;

@@ -36,7 +36,7 @@ public:
     std::string_view sessionName;
     /// 0 if it is unordered.
     std::uint64_t sequence = 0;
-    /// The id of an acknowledged message, which the receiver is told; empty for a dead letter.
+    /// The id of an acknowledged message, which the receiver sees; empty for a dead letter.
     std::string_view repeatedId = {};
   };
   /// Puts the message at its session's tail, as a new row with a new sequence. Returns the sequence.

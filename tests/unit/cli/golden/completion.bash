@@ -211,7 +211,7 @@ _ackbox() {
       export) words='-h --help --json --prefix --busy-timeout --state --peer --session --type --since --before' ;;
       enqueue) words='-h --help --json --prefix --busy-timeout --log --input --peer --session --type --max-pending' ;;
       retry) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --error --older-than --all --dry-run' ;;
-      resend) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --since --before --to --all --dry-run --yes' ;;
+      resend) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --since --before --to --new-ids --all --dry-run --yes' ;;
       discard) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --error --older-than --all --dry-run --yes' ;;
       inbox-retry) words='-h --help --json --prefix --busy-timeout --log --source --session --mailbox --state --all' ;;
       inbox-discard) words='-h --help --json --prefix --busy-timeout --log --source --session --mailbox --state --all --reason --yes' ;;

@@ -162,7 +162,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from retry' -l error -d 'Dead lett
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l older-than -d 'Dead letters that failed at least so long ago' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l all -d 'All dead letters'
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l dry-run -d 'Only say how many the filter chooses'
-complete -c ackbox -n __fish_use_subcommand -a resend -d 'Send acknowledged messages once more that the file has kept (acked_retention), as to a receiver that has lost them: under their ids, with new numbers. They take effect again'
+complete -c ackbox -n __fish_use_subcommand -a resend -d 'Send acknowledged messages once more that the file has kept (acked_retention), at the ends of their sessions: under their ids, as to a receiver that has lost them, or as new messages. The receiver sees it'
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -F
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l json -d 'Print JSON, one object a line'
@@ -175,6 +175,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from resend' -l type -d 'Messages 
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l since -d 'Messages enqueued at this time or later: 2h ago, or an instant' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l before -d 'Messages enqueued before this time' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l to -d 'Store all that the file has for --peer for this peer, too' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l new-ids -d 'As new messages, which take effect again at a receiver that remembers the ids; each once'
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l all -d 'All acknowledged messages that were kept'
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l dry-run -d 'Only say how many the filter chooses'
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l yes -d 'Really send all that the filter chooses'

@@ -21,7 +21,7 @@ _ackbox() {
     'export:Write messages as JSON lines (proto/export.md), which enqueue reads back'
     'enqueue:Store frames from JSON lines\: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
     'retry:Send dead letters again\: at the tails of their sessions, with new numbers and no charged attempts'
-    'resend:Send acknowledged messages once more that the file has kept (acked_retention), as to a receiver that has lost them\: under their ids, with new numbers. They take effect again'
+    'resend:Send acknowledged messages once more that the file has kept (acked_retention), at the ends of their sessions\: under their ids, as to a receiver that has lost them, or as new messages. The receiver sees it'
     'discard:Delete dead letters, for good'
     'inbox-retry:Run deferred frames again now, and set their charged runs back to 0'
     'inbox-discard:Give deferred frames up, for good\: their senders get a dead letter. Refused for a frame that is running'
@@ -276,6 +276,7 @@ _ackbox() {
         '--since[Messages enqueued at this time or later\: 2h ago, or an instant]:TIME:' \
         '--before[Messages enqueued before this time]:TIME:' \
         '--to[Store all that the file has for --peer for this peer, too]:PEER:' \
+        '--new-ids[As new messages, which take effect again at a receiver that remembers the ids; each once]' \
         '--all[All acknowledged messages that were kept]' \
         '--dry-run[Only say how many the filter chooses]' \
         '--yes[Really send all that the filter chooses]' ;;
