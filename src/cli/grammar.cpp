@@ -160,15 +160,13 @@ public:
   void addFrameIds(CLI::App& command) {
     command.add_option("ID", arguments_.ids, "Frames, by their ids")->type_name("");
   }
-  void addFrames(CLI::App& command, bool areListed = false) {
-    std::vector<std::string> states = {"waiting", "unattended", "behind", "running", "backoff", "ended"};
-    states.resize(states.size() - (areListed ? 0 : 1));
+  void addFrames(CLI::App& command) {
     command.add_option("--source", arguments_.source, "Frames of this sender, by its agent URI")->type_name("URI");
     command.add_option("--session", arguments_.session, "Frames of this session")->type_name("NAME");
     command.add_option("--mailbox", arguments_.mailbox, "Frames in the mailbox of this agent")->type_name("URI");
     command.add_option("--state", arguments_.state, "Only those in this state")
         ->type_name("STATE")
-        ->check(CLI::IsMember(std::move(states)));
+        ->check(CLI::IsMember({"waiting", "unattended", "behind", "running", "backoff", "ended"}));
   }
   void addCause(CLI::App& command) {
     command.add_option("--reason", arguments_.reason, "Dead letters with exactly this reason")->type_name("TEXT");
@@ -223,7 +221,7 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   CLI::App& inbox = grammar.command(
       "inbox",
       "List deferred frames: those received, stored and not done yet, such as all that serve gives to applications");
-  grammar.addFrames(inbox, true);
+  grammar.addFrames(inbox);
   grammar.addPage(inbox);
   grammar.addFrame(grammar.command("inbox-show", "Show a deferred frame with its data and its last error"));
   grammar.addFrame(grammar.command("inbox-explain", "Say why a deferred frame is not done"));

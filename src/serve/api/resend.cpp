@@ -68,8 +68,7 @@ void requireKnown(const OutboxReader& reader, const ResendChoice& choice) {
 /// Throws what ended it early.
 void requireWhole(const ResendReport& report) {
   if (!report.refusal.empty()) {
-    throw std::runtime_error(std::to_string(report.stored) + " messages were stored, then: " + report.refusal +
-                             "; the same request goes on from there");
+    throw std::runtime_error(report.refusal + "; the same request goes on from there");
   }
 }
 

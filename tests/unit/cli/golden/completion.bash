@@ -114,14 +114,14 @@ _ackbox() {
     'inbox-retry --source') return ;;
     'inbox-retry --session') return ;;
     'inbox-retry --mailbox') return ;;
-    'inbox-retry --state') words='waiting unattended behind running backoff' ;;
+    'inbox-retry --state') words='waiting unattended behind running backoff ended' ;;
     'inbox-discard --prefix') return ;;
     'inbox-discard --busy-timeout') return ;;
     'inbox-discard --log') words='error warning info debug' ;;
     'inbox-discard --source') return ;;
     'inbox-discard --session') return ;;
     'inbox-discard --mailbox') return ;;
-    'inbox-discard --state') words='waiting unattended behind running backoff' ;;
+    'inbox-discard --state') words='waiting unattended behind running backoff ended' ;;
     'inbox-discard --reason') return ;;
     'mark-failed --prefix') return ;;
     'mark-failed --busy-timeout') return ;;

@@ -205,7 +205,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l log -d 'Print
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l source -d 'Frames of this sender, by its agent URI' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l session -d 'Frames of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l mailbox -d 'Frames in the mailbox of this agent' -x
-complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff ended'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l all -d 'All deferred frames'
 complete -c ackbox -n __fish_use_subcommand -a inbox-discard -d 'Give deferred frames up, for good: their senders get a dead letter. Refused for a frame that is running'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -F
@@ -217,7 +217,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l log -d 'Pri
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l source -d 'Frames of this sender, by its agent URI' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l session -d 'Frames of this session' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l mailbox -d 'Frames in the mailbox of this agent' -x
-complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff'
+complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff ended'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l all -d 'All deferred frames'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l reason -d 'The reason that the sender gets, short and stable (default discarded)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l yes -d 'Really discard all that the filter chooses'

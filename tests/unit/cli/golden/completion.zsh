@@ -312,7 +312,7 @@ _ackbox() {
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
         '--mailbox[Frames in the mailbox of this agent]:URI:' \
-        '--state[Only those in this state]:STATE:(waiting unattended behind running backoff)' \
+        '--state[Only those in this state]:STATE:(waiting unattended behind running backoff ended)' \
         '--all[All deferred frames]' ;;
     inbox-discard)
       _arguments \
@@ -327,7 +327,7 @@ _ackbox() {
         '--source[Frames of this sender, by its agent URI]:URI:' \
         '--session[Frames of this session]:NAME:' \
         '--mailbox[Frames in the mailbox of this agent]:URI:' \
-        '--state[Only those in this state]:STATE:(waiting unattended behind running backoff)' \
+        '--state[Only those in this state]:STATE:(waiting unattended behind running backoff ended)' \
         '--all[All deferred frames]' \
         '--reason[The reason that the sender gets, short and stable (default discarded)]:TEXT:' \
         '--yes[Really discard all that the filter chooses]' ;;

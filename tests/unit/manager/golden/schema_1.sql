@@ -218,6 +218,9 @@ CREATE TABLE ackbox_inbox_results(  -- final outcomes of deferred frames, where 
   detail TEXT,                     -- of a refusal, for people
   result TEXT,                     -- JSON text for the sender's onAcked
   keep_until_ms INTEGER NOT NULL,  -- as a mark against duplicates is kept
+  type TEXT NOT NULL DEFAULT '',           -- CloudEvents type; for people, as the rest
+  starts INTEGER NOT NULL DEFAULT 0,       -- how often it was begun
+  ended_at_ms INTEGER NOT NULL DEFAULT 0,  -- when it ended
   PRIMARY KEY(frame_id, source, origin, session, sequence)
 ) WITHOUT ROWID;
 CREATE INDEX ackbox_inbox_results_keep_until ON ackbox_inbox_results(keep_until_ms);
@@ -370,10 +373,10 @@ INSERT INTO ackbox_inbox VALUES(5,'00000000000000000000000000000003','failing',1
 INSERT INTO ackbox_inbox VALUES(6,'00000000000000000000000000000003','failing',2,'failing-2','urn:agent:bob',1,1,0,0,0,0,0,0,1715728400000,'failing',NULL,0,NULL,NULL,NULL,NULL,NULL,NULL,CAST('{}' AS BLOB),NULL,1740112908);
 INSERT INTO ackbox_inbox VALUES(7,'00000000000000000000000000000003','held',1,'held-1','urn:agent:bob',1,0,1,1,1,0,0,1715728400000,1715728400000,'held',NULL,0,NULL,NULL,NULL,NULL,NULL,NULL,CAST('{}' AS BLOB),NULL,1995808560);
 INSERT INTO ackbox_inbox VALUES(8,'00000000000000000000000000000003','held',2,'held-2','urn:agent:bob',1,1,0,0,0,0,0,0,1715728400000,'held',NULL,0,NULL,NULL,NULL,NULL,NULL,NULL,CAST('{}' AS BLOB),NULL,1995127803);
-INSERT INTO ackbox_inbox_results VALUES('booked-1','urn:agent:bob','00000000000000000000000000000003','booked',1,0,NULL,NULL,'{"booked":true}',1716333200000);
-INSERT INTO ackbox_inbox_results VALUES('refused-1','urn:agent:bob','00000000000000000000000000000003','refused',1,3,'unknown-order','no such order',NULL,1716333200000);
-INSERT INTO ackbox_inbound_senders VALUES('urn:agent:bob',6,3,3,2985,6,12);
-INSERT INTO ackbox_counters VALUES(1,14,1,2,251,23,4,3,1,0,6,0,0,23,17,1,6,8,0,4,0,1715728400000,5,0,0,0,2985,12,0,0,0);
+INSERT INTO ackbox_inbox_results VALUES('booked-1','urn:agent:bob','00000000000000000000000000000003','booked',1,0,NULL,NULL,'{"booked":true}',1716333200000,'booked',1,1715728400000);
+INSERT INTO ackbox_inbox_results VALUES('refused-1','urn:agent:bob','00000000000000000000000000000003','refused',1,3,'unknown-order','no such order',NULL,1716333200000,'refused',1,1715728400000);
+INSERT INTO ackbox_inbound_senders VALUES('urn:agent:bob',6,3,3,2998,6,12);
+INSERT INTO ackbox_counters VALUES(1,14,1,2,251,23,4,3,1,0,6,0,0,23,17,1,6,8,0,4,0,1715728400000,5,0,0,0,2998,12,0,0,0);
 INSERT INTO ackbox_peer_counters VALUES(1,7,1,2,136,16,4,3,1);
 INSERT INTO ackbox_peer_counters VALUES(2,2,0,0,30,2,0,0,0);
 INSERT INTO ackbox_peer_counters VALUES(3,2,0,0,38,2,0,0,0);
