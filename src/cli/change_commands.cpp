@@ -206,8 +206,11 @@ int resendEach(Console& console, const Arguments& arguments) {
       }
       console.line(line);
     } else if (receipt.done()) {
-      console.say(id + ": pending again as " + receipt.copy.messageId +
-                  (receipt.copy.sequence == 0 ? std::string() : ", sequence " + std::to_string(receipt.copy.sequence)));
+      std::string text = id + ": pending again as " + receipt.copy.messageId;
+      if (receipt.copy.sequence != 0) {
+        text += ", sequence " + std::to_string(receipt.copy.sequence);
+      }
+      console.say(text);
     } else {
       console.remark(id + ": " + refusal);
     }

@@ -16,9 +16,11 @@ Workers::~Workers() {
 }
 
 void Workers::answer(const std::string& sharer, std::function<Response()> work, Respond respond) {
+  bool isTaken = false;
   {
     const MutexLock lock(mutex_);
-    if (mayTakePlace(waitingMax_, waiting_, sharer, turns_.of(sharer))) {
+    isTaken = mayTakePlace(waitingMax_, waiting_, sharer, turns_.of(sharer));
+    if (isTaken) {
       ++waiting_;
       turns_.push(sharer, {[work = std::move(work), respond = std::move(respond)] {
                              Response response;
@@ -30,10 +32,10 @@ void Workers::answer(const std::string& sharer, std::function<Response()> work, 
                              respond(std::move(response));
                            },
                            true});
-      work = nullptr;
     }
   }
-  if (work) {
+  if (!isTaken) {
+    // NOLINTNEXTLINE(bugprone-use-after-move): it was moved only if it was taken.
     respond(protocol::unavailable(false, "Too many requests wait for the file, or too many with this token."));
     return;
   }

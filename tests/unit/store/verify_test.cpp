@@ -373,7 +373,7 @@ TEST_CASE("P10: a value of another type than its column's is found in each colum
                            "INSERT INTO ackbox_inbound_sessions VALUES(1,'urn:a','o','s',1,1,0,0,'i',0);"
                            "INSERT INTO ackbox_inbound_origins VALUES('urn:a','o',1,0,0,0);"
                            "INSERT INTO ackbox_processed_messages VALUES('i','urn:a',0,0,0);"
-                           "INSERT INTO ackbox_inbox_results VALUES('g','urn:a','o','s',1,3,'c','d','{}',0);"
+                           "INSERT INTO ackbox_inbox_results VALUES('g','urn:a','o','s',1,3,'c','d','{}',0,'t',0,0);"
                            "INSERT INTO ackbox_inbound_senders VALUES('urn:a',1,1,1,1,1,1);"
                            "INSERT OR IGNORE INTO ackbox_peer_counters(peer_id) VALUES(1);"
                            "INSERT INTO ackbox_owners VALUES(5,1,0,0,''); INSERT INTO ackbox_claims VALUES(0,5,8);";

@@ -42,9 +42,8 @@ std::string messageColumns() {
        "sequence,o.type AS type,s.priority AS priority,", instant("o.created_at_ms"), " AS enqueued_at,",
        instant("o.not_before_ms"), " AS not_before,", instant("o.expires_at_ms"),
        " AS expires_at,o.retry_count AS retry_count,o.attempt AS attempts,o.reason AS reason,o.last_error AS ",
-       "last_error,o.attempt_log AS attempt_log,o.correlation_id AS correlation_id,o.resent_of AS "
-       "resent_of,o.traceparent AS ",
-       "traceparent,CAST(o.data AS TEXT) AS ", "data"});
+       "last_error,o.attempt_log AS attempt_log,o.correlation_id AS correlation_id,o.resent_of AS ",
+       "resent_of,o.traceparent AS traceparent,CAST(o.data AS TEXT) AS ", "data"});
 }
 
 std::string messages() {
