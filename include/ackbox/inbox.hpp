@@ -128,7 +128,7 @@ struct InboxFilter {
   std::optional<std::string> session = {};
   /// See `InboundFrame::mailbox`.
   std::optional<std::string> mailbox = {};
-  /// The id, the session or the type is this, or the last error contains it; case-sensitive.
+  /// The id or the type is this, or the session, the mailbox, the sender or the last error contains it; case-sensitive.
   std::optional<std::string> text = {};
 };
 

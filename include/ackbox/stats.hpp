@@ -227,7 +227,7 @@ struct ForgetReport {
 struct SessionFilter {
   /// The peer's name.
   std::optional<std::string> peer = {};
-  /// Only those with live messages or dead letters.
+  /// Only those with live messages or dead letters, and those that are paused.
   bool occupied = false;
 };
 

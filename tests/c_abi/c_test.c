@@ -20,7 +20,7 @@ HAS_LAYOUT(ackbox_peer, 56, allow_plain_http);
 HAS_LAYOUT(ackbox_listen_options, 72, allow_plain_http);
 HAS_LAYOUT(ackbox_message, 112, priority);
 HAS_LAYOUT(ackbox_receipt, 296, superseded_id);
-HAS_LAYOUT(ackbox_frame, 128, retries);
+HAS_LAYOUT(ackbox_frame, 136, resent_of);
 HAS_LAYOUT(ackbox_outcome, 48, reserved);
 
 #define MESSAGE(...) \

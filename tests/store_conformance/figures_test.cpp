@@ -176,6 +176,9 @@ TEST_CASE("P10: row 24: a session tells what waits in it, and sessions come in p
     settleOne(*store, acked);
   }
   CHECK(reader->sessions({.peer = {}, .occupied = true}, 100, 0).sessions.size() == 3);
+  // A session that is paused is shown, though nothing waits in it.
+  REQUIRE(inTransaction(*store, [&] { return store->holds().pauseSession("bob", "t"); }));
+  CHECK(reader->sessions({.peer = {}, .occupied = true}, 100, 0).sessions.size() == 4);
   CHECK_THROWS_AS(static_cast<void>(reader->sessions({}, 0, 0)), Error);
   CHECK(world.problems() == "");
 }

@@ -104,6 +104,7 @@ TEST_CASE("P10: messages and frames are found by their session or type, and by a
   CHECK(frames("q") == "q-1");
   CHECK(frames("test") == "s-1 q-1");
   CHECK(frames("paper") == "s-1");
+  CHECK(frames("peer") == "s-1 q-1");
   CHECK(frames("pape r").empty());
 }
 

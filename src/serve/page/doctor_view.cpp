@@ -53,7 +53,9 @@ Html doctorView(const View& /*view*/, const Checkup& checkup) {
   html.raw("<h1>Doctor</h1>\n<ul class=\"findings\" data-live=\"list\">\n").add(findings(symptoms));
   return html.raw(
       "</ul>\n<p class=\"lead\">What surrounds the file, such as permissions and the disk: <code>ackbox doctor "
-      "FILE</code>. A look at every row takes time by the size of the file: <code>ackbox verify FILE</code>.</p>\n");
+      "FILE</code>. A look at every row takes time by the size of the file: <code>ackbox verify FILE</code>.</p>\n<p "
+      "class=\"lead\">This page sends no alerts. A monitor does: by the figures "
+      "at <code>/metrics</code>, or by <code>ackbox check FILE</code>.</p>\n");
 }
 
 }  // namespace ackbox::serve::page

@@ -53,7 +53,7 @@ Html filters(const View& view, const InboxList& list) {
   }
   html.raw("</select></label>\n")
       .add(textField("Sender", "source", list.source))
-      .add(textField("Id, session, type or error", "text", list.text, "whole, or a part of the error"));
+      .add(textField("Id, type, session, sender or error", "text", list.text));
   return html.raw("<button type=\"submit\">Show</button></form>\n");
 }
 

@@ -68,10 +68,10 @@ Html sessionsView(const View& view, const SessionList& list) {
     html.add(list.page.next != 0
                  ? emptyNote("None of these sessions has messages.", "A page reads 10,000 sessions: go on to the next.")
                  : emptyNote("Nothing waits in any session.",
-                             "A session is shown while it has messages that wait, or dead "
-                             "letters."));
+                             "A session is shown while it has messages that wait or dead letters, "
+                             "or is paused."));
   } else {
-    CardTable table("With messages that wait, or dead letters",
+    CardTable table("With messages that wait or dead letters, or paused",
                     {"Session and peer", "State", "#Waiting", "#Dead", "#Newest", "#Accepted", "Actions"});
     for (const SessionStats& session : list.page.sessions) {
       table.cell(sessionLink(view, session.peer, session.session).add(beneath(breakable(session.peer))))

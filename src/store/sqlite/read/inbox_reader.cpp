@@ -116,7 +116,7 @@ std::string withInfo(std::string_view rest) {
 std::string chosenSelect() {
   return "SELECT id,CASE WHEN (?4 IS NULL OR source=?4) AND (?5 IS NULL OR session=?5) AND (?6 IS NULL OR "
          "substr(session,1,length(?6))=?6) AND (?7 IS NULL OR frame_id=?7 OR type=?7 OR "
-         "substr(session,instr(session,char(31))+1)=?7 OR instr(last_error,?7)>0) AND (?8 IS NULL OR CASE ?8 WHEN 2 "
+         "instr(session,?7)>0 OR instr(source,?7)>0 OR instr(last_error,?7)>0) AND (?8 IS NULL OR CASE ?8 WHEN 2 "
          "THEN "
          "owner_id=0 AND sequence>0 WHEN 3 THEN owner_id<>0 WHEN 4 THEN owner_id=0 AND due_at_ms>?1 ELSE 1 END) THEN 1 "
          "ELSE 0 END FROM #inbox NOT INDEXED WHERE id>?2 ORDER BY id LIMIT ?3";
@@ -130,7 +130,7 @@ std::string endedSelect() {
           " FROM (SELECT * FROM #inbox_results INDEXED BY #inbox_results_keep_until ORDER BY keep_until_ms DESC LIMIT "
           "?1) WHERE (?3 IS NULL OR source=?3) AND (?4 IS NULL OR session=?4) AND (?5 IS NULL OR "
           "substr(session,1,length(?5))=?5) AND (?6 IS NULL OR frame_id=?6 OR type=?6 OR code=?6 OR "
-          "substr(session,instr(session,char(31))+1)=?6 OR instr(detail,?6)>0) LIMIT ?2");
+          "instr(session,?6)>0 OR instr(source,?6)>0 OR instr(detail,?6)>0) LIMIT ?2");
 }
 
 }  // namespace

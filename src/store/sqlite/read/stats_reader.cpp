@@ -113,7 +113,8 @@ StatsReader::StatsReader(sqlite3* connection, const OutboxOptions& options)
                options_.tablePrefix),
       sessions_(connection,
                 selectSession() + " AND (NOT ?2 OR " + std::string(kSessionLive) +
-                    "<>0 OR m.failed<>0) FROM #sessions AS s CROSS JOIN #session_states AS m ON m.session_id=s.id "
+                    "<>0 OR m.failed<>0 OR s.paused_at_ms<>0) FROM #sessions AS s CROSS JOIN #session_states AS m ON "
+                    "m.session_id=s.id "
                     "CROSS JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN " +
                     std::string(kUnwrittenTails) +
                     " AS t ON t.session_id=s.id WHERE s.id>?3 AND s.lane=0 ORDER BY s.id LIMIT ?4",
