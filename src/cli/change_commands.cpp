@@ -206,13 +206,14 @@ int resendEach(Console& console, const Arguments& arguments) {
       }
       console.line(line);
     } else if (receipt.done()) {
-      std::string text = id + ": pending again as " + receipt.copy.messageId;
+      std::string text = id;
+      text.append(": pending again as ").append(receipt.copy.messageId);
       if (receipt.copy.sequence != 0) {
-        text += ", sequence " + std::to_string(receipt.copy.sequence);
+        text.append(", sequence ").append(std::to_string(receipt.copy.sequence));
       }
       console.say(text);
     } else {
-      console.remark(id + ": " + refusal);
+      console.remark(std::string(id).append(": ").append(refusal));
     }
   }
   return allDone ? kDone : kNothing;
