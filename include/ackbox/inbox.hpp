@@ -118,10 +118,10 @@ struct UnattendedFrames {
   std::string cause = {};
 };
 
-/// Selects deferred frames that have not ended; a field that is not set does not restrict.
+/// Selects deferred frames; a field that is not set does not restrict.
 struct InboxFilter {
-  /// `ended` selects the frames whose outcome is kept, those that are kept longest first, among the last 10,000; all
-  /// of them that fit stand on one page. A change by a filter changes none of them.
+  /// Not set: every frame that has not ended. `ended`: the frames that were refused for good, as long as the refusal is
+  /// kept (`InboundOptions::processedRetention`), the last first. A change by a filter changes none of these.
   std::optional<InboxState> state = {};
   std::optional<std::string> source = {};
   /// Without `mailbox`: a session for this agent.

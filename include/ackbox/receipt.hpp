@@ -12,8 +12,7 @@ enum class EnqueueStatus : std::uint8_t {
   stored,
   /// A message to this peer with this idempotency key was enqueued before, or one with this id is in the store, in any
   /// state; the receipt names it. The id of a message that was acknowledged and deleted can be used again; its
-  /// idempotency key
-  /// only when `OutboxOptions::idempotencyRetention` is over.
+  /// idempotency key only when `OutboxOptions::idempotencyRetention` is over.
   duplicate,
   /// `maxPending` or `maxPendingBytes` is reached: slow down and try again.
   queueFull,

@@ -229,9 +229,15 @@ TEST_CASE("P3: by hand, a frame is due at once without charges, or ends for good
     CHECK(inTransaction(*store, [&] { return store->inboundMarks().admit(identityOf(frame)); }).admission ==
           store::Admission::duplicate);
   }
+  // One that ends with a result is no refusal.
+  const store::InboxKey done = acceptFrame(*store, inboundFrame(1, "done"));
+  FrameResult result = resultOf(Outcome::ack);
+  result.result = "1";
+  finishRow(*store, claimRow(*store, done).row, result);
   const auto reader = world.reader();
   CHECK(reader->findInbox("urn:peer", "s-1")->state == InboxState::ended);
   CHECK(reader->findInbox("urn:peer", "s-1")->reason == "no-more");
+  CHECK(reader->findInbox("urn:peer", "done-1")->state == InboxState::ended);
   const std::vector<InboxInfo> ended = reader->inbox({.state = InboxState::ended}, 10, 0).frames;
   REQUIRE(ended.size() == 2);
   for (const InboxInfo& frame : ended) {
@@ -242,7 +248,12 @@ TEST_CASE("P3: by hand, a frame is due at once without charges, or ends for good
     CHECK(frame.startCount == (frame.messageId == "s-1" ? 2 : 0));
   }
   CHECK(reader->inbox({.state = InboxState::ended, .text = "s-1"}, 10, 0).frames.size() == 1);
-  CHECK(reader->inbox({.state = InboxState::ended, .text = "no-more"}, 1, 0).frames.size() == 1);
+  const InboxPage page = reader->inbox({.state = InboxState::ended, .text = "no-more"}, 1, 0);
+  REQUIRE(page.frames.size() == 1);
+  const InboxPage rest = reader->inbox({.state = InboxState::ended, .text = "no-more"}, 10, page.next);
+  REQUIRE(rest.frames.size() == 1);
+  CHECK(rest.frames[0].messageId != page.frames[0].messageId);
+  CHECK(rest.next == 0);
   CHECK(reader->inbox({.state = InboxState::ended, .source = "urn:other"}, 10, 0).frames.empty());
   CHECK(reader->stats().inbox == 0);
   CHECK(world.problems() == "");

@@ -90,11 +90,11 @@ void resendEach(OutboxOperator& changes, const ResendChoice& choice, const std::
 
 void resendChosen(Service& service, const ResendChoice& choice, std::uint64_t& changed) {
   requireKnown(service.reader(), choice);
-  OutboxOperator changes = service.changes();
+  OutboxOperator& changes = service.changes();
   if (!choice.ids.empty()) {
     resendEach(changes, choice, within(choice.limits, service.reader(), choice.ids), changed);
   } else if (choice.to.empty() && !choice.hasNewIds) {
-    changed = changes.resend(choice.filter);
+    changed = changeBySlices([&] { return changes.resend(choice.filter); });
   } else {
     const ResendReport report =
         choice.to.empty() ? changes.resendAsNew(choice.filter) : changes.resendTo(choice.to, choice.filter);

@@ -41,14 +41,14 @@ struct Reception {
   std::uint64_t inHand = 0;
   /// The oldest frames whose last run failed, and which run again later.
   std::vector<InboxInfo> failing = {};
-  /// Frames that were refused for good, and are kept: 100 at most.
+  /// The last frames that were refused for good: 100 at most.
   std::vector<InboxInfo> refused = {};
 };
 
 /// A sentence for each problem, the most important first: peers that take no messages, those with the most messages
-/// first; blocked sessions; frames whose application fails, or that were refused in the last day; frames without an
-/// application, here and at peers; applications that settle nothing; dead letters; manual holds; long waits. One
-/// sentence of level `ok` if there is no problem.
+/// first; blocked sessions; frames that fail, or were refused in the last day; frames without an application, here and
+/// at peers; applications that settle nothing; dead letters; manual holds; long waits. One sentence of level `ok` if
+/// there is no problem.
 [[nodiscard]] std::vector<HealthSentence> healthOf(const Stats& stats, const std::vector<records::PeerFigures>& peers,
                                                    BoundedCount blockedSessions, const Reception& reception,
                                                    WallTime now);

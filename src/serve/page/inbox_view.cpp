@@ -119,9 +119,7 @@ Html inboxView(const View& view, const InboxList& list) {
     const bool isFiltered = !list.state.empty() || !list.source.empty() || !list.text.empty();
     html.raw("<p class=\"lead\"><strong>");
     if (list.state == records::nameOf(InboxState::ended)) {
-      html.number(list.page.frames.size())
-          .raw(" here</strong>: refused, or with a result. What was only acknowledged ");
-      html.raw("is not kept.</p>\n");
+      html.number(list.page.frames.size()).raw(" here</strong>, refused for good, the last first.</p>\n");
     } else if (isFiltered) {
       html.number(list.page.frames.size()).raw(" here</strong>, of ").number(list.waiting).raw(kNotDone);
     } else {

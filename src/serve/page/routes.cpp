@@ -27,10 +27,10 @@ constexpr std::size_t kRowsShown = 50;
 constexpr std::size_t kFramesShown = 40;
 constexpr std::size_t kDeadLettersLooked = 2'000;
 constexpr std::size_t kBlockedCounted = 1'000;
+
 // Of the received frames that fail.
 constexpr std::size_t kFailingShown = 10;
 constexpr std::size_t kSideRows = 12;
-// With more received frames, a search looks for none that has ended.
 constexpr std::size_t kLoginBytesMax = 4096;
 constexpr std::string_view kHtml = "text/html; charset=utf-8";
 
@@ -95,12 +95,8 @@ Reception receptionOf(const OutboxReader& reader, const FrameWaits& waits) {
                       waits.silent,
                       {},
                       waits.holders.size(),
-                      reader.inbox({.state = InboxState::backoff}, kFailingShown).frames};
-  for (InboxInfo& frame : reader.inbox({.state = InboxState::ended}, kRefusedCounted).frames) {
-    if (!frame.reason.empty()) {
-      reception.refused.push_back(std::move(frame));
-    }
-  }
+                      reader.inbox({.state = InboxState::backoff}, kFailingShown).frames,
+                      reader.inbox({.state = InboxState::ended}, kRefusedCounted).frames};
   for (const FrameWaits::Entry& entry : waits.entries) {
     if (entry.way == "pull" && entry.isAway) {
       reception.unwantedTypes.push_back(entry.types);

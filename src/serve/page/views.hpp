@@ -116,7 +116,7 @@ struct SearchResult {
   /// The oldest received frames with this id, session or type, or with the text in their last error.
   InboxPage frames = {};
   FrameWaits waits = {};
-  /// The frames with this id that have ended. None are looked for while more than 10,000 wait.
+  /// The last refused frames that the text chooses.
   std::vector<InboxInfo> ended = {};
 };
 [[nodiscard]] Html searchView(const View& view, const SearchResult& result);

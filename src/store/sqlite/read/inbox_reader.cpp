@@ -79,8 +79,9 @@ InboxInfo frameInfoOf(const Query& query) {
 
 // Of a frame that has ended, see `endedInfoOf`.
 constexpr std::string_view kResultColumns =
-    "frame_id,source,origin,session,iif(origin='',0,sequence),outcome,code,detail,keep_until_ms,type,starts,ended_at_"
-    "ms";
+    "frame_id,source,origin,session,iif(origin='',0,sequence),outcome,code,detail,keep_until_ms,type,starts,"
+    "ended_at_ms";
+constexpr int kResultChosenColumn = 12;
 
 InboxInfo endedInfoOf(const Query& query) {
   InboxInfo info;
@@ -122,15 +123,15 @@ std::string chosenSelect() {
          "ELSE 0 END FROM #inbox NOT INDEXED WHERE id>?2 ORDER BY id LIMIT ?3";
 }
 
-// The frames that ended last and whose outcome is kept; the filter as in `chosenSelect`.
-std::string endedSelect() {
+// The refusals that are kept, the last first, and whether the filter chooses each, as in `chosenSelect`.
+std::string refusedSelect() {
   return std::string("SELECT ")
       .append(kResultColumns)
       .append(
-          " FROM (SELECT * FROM #inbox_results INDEXED BY #inbox_results_keep_until ORDER BY keep_until_ms DESC LIMIT "
-          "?1) WHERE (?3 IS NULL OR source=?3) AND (?4 IS NULL OR session=?4) AND (?5 IS NULL OR "
+          ",(?3 IS NULL OR source=?3) AND (?4 IS NULL OR session=?4) AND (?5 IS NULL OR "
           "substr(session,1,length(?5))=?5) AND (?6 IS NULL OR frame_id=?6 OR type=?6 OR code=?6 OR "
-          "instr(session,?6)>0 OR instr(source,?6)>0 OR instr(detail,?6)>0) LIMIT ?2");
+          "instr(session,?6)>0 OR instr(source,?6)>0 OR instr(detail,?6)>0) FROM #inbox_results INDEXED BY "
+          "#inbox_results_refused WHERE outcome<>0 ORDER BY keep_until_ms DESC LIMIT ?1 OFFSET ?2");
 }
 
 }  // namespace
@@ -153,7 +154,7 @@ InboxReader::InboxReader(sqlite3* connection, const OutboxOptions& options)
               .append(kResultColumns)
               .append(" FROM #inbox_results WHERE frame_id=?2 AND source=?1 ORDER BY keep_until_ms DESC LIMIT 1"),
           options.tablePrefix),
-      results_(connection, endedSelect(), options.tablePrefix),
+      refused_(connection, refusedSelect(), options.tablePrefix),
       frame_(connection,
              "SELECT frame_id,source,type,data,time_ms,expires_at_ms,audience,session,origin,epoch,sequence,"
              "previous_sequence,traceparent,correlation_id,resent_of,data_content_type FROM #inbox WHERE source=?2 AND "
@@ -197,8 +198,15 @@ InboxPage InboxReader::page(const InboxFilter& filter, std::size_t limit, std::i
     mailbox = KeptSession(*filter.mailbox, {}).name();
   }
   if (filter.state == InboxState::ended) {
-    for (Query query(results_, kPageLooks, limit, filter.source, session, mailbox, filter.text); query.next();) {
-      page.frames.push_back(endedInfoOf(query));
+    for (Query query(refused_, kPageLooks, after, filter.source, session, mailbox, filter.text); query.next();) {
+      ++looked;
+      if (query.integer(kResultChosenColumn) != 0) {
+        page.frames.push_back(endedInfoOf(query));
+      }
+      if (page.frames.size() == limit || looked == kPageLooks) {
+        page.next = after + static_cast<std::int64_t>(looked);
+        break;
+      }
     }
     return page;
   }

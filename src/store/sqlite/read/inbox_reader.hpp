@@ -51,7 +51,7 @@ private:
   Statement waiting_;
   Statement find_;
   Statement findResult_;
-  Statement results_;
+  Statement refused_;
   Statement frame_;
   Statement sources_;
   Statement before_;

@@ -241,6 +241,8 @@ CREATE TABLE #inbox_results(  -- final outcomes of deferred frames, where they s
   PRIMARY KEY(frame_id, source, origin, session, sequence)
 ) WITHOUT ROWID;
 CREATE INDEX #inbox_results_keep_until ON #inbox_results(keep_until_ms);
+-- Refusals only, however many other results there are.
+CREATE INDEX #inbox_results_refused ON #inbox_results(keep_until_ms) WHERE outcome <> 0;
 CREATE TABLE #inbound_senders(  -- what each sender's marks and waiting frames take up
   source TEXT PRIMARY KEY,      -- the sender's agent URI
   sessions INTEGER NOT NULL,    -- gauge: its rows of the inbound sessions

@@ -224,6 +224,7 @@ CREATE TABLE ackbox_inbox_results(  -- final outcomes of deferred frames, where 
   PRIMARY KEY(frame_id, source, origin, session, sequence)
 ) WITHOUT ROWID;
 CREATE INDEX ackbox_inbox_results_keep_until ON ackbox_inbox_results(keep_until_ms);
+CREATE INDEX ackbox_inbox_results_refused ON ackbox_inbox_results(keep_until_ms) WHERE outcome <> 0;
 CREATE TABLE ackbox_inbound_senders(  -- what each sender's marks and waiting frames take up
   source TEXT PRIMARY KEY,      -- the sender's agent URI
   sessions INTEGER NOT NULL,    -- gauge: its rows of the inbound sessions
