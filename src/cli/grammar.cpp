@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "ackbox/version.hpp"
-#include "base/duration.hpp"
-#include "base/timestamp.hpp"
 #include "cli/examples.hpp"
+#include "cli/grammar_options.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -30,63 +29,6 @@ no file but the copies of backup and restore.)";
 const Measure kCount = parseCount;
 const Measure kBytes = parseBytes;
 const Measure kMilliseconds = parseMilliseconds;
-
-/// Adds an option that takes a duration.
-CLI::Option* addDuration(CLI::App& app, const std::string& name, std::chrono::milliseconds& value,
-                         const std::string& help) {
-  return app
-      .add_option_function<std::string>(
-          name,
-          [&value](const std::string& text) {
-            const auto parsed = parseDuration(text);
-            if (!parsed) {
-              throw CLI::ValidationError("'" + text + "' is no duration, such as 500ms, 10s, 5m, 2h or 7d");
-            }
-            value = *parsed;
-          },
-          help)
-      ->type_name("DURATION");
-}
-
-/// Adds an option that takes an instant, or how long ago it was.
-void addInstant(CLI::App& app, const std::string& name, std::optional<std::string>& value, const std::string& help) {
-  app.add_option(name, value, help)
-      ->type_name("TIME")
-      ->check(
-          [](const std::string& text) {
-            return parseTimestamp(text) || parseDuration(text)
-                       ? std::string()
-                       : "'" + text + "' is no time: write 2h for two hours ago, or 2026-01-31T12:00:00Z";
-          },
-          "", "");
-}
-
-/// Adds an option that takes the thresholds of `check` for a warning and for critical.
-void addThreshold(CLI::App& app, const std::string& name, Threshold& value, const Measure& measure,
-                  const std::string& help, bool isFloor = false) {
-  app.add_option_function<std::string>(
-         name,
-         [&value, &measure, isFloor](const std::string& text) {
-           const auto parsed = parseThreshold(text, measure);
-           if (!parsed) {
-             throw CLI::ValidationError("'" + text + "' is no WARNING,CRITICAL: each a value or off");
-           }
-           const auto& [warning, critical] = *parsed;
-           if (warning && critical && (isFloor ? *critical > *warning : *critical < *warning)) {
-             throw CLI::ValidationError("'" + text + "' never warns: CRITICAL comes before WARNING");
-           }
-           value = *parsed;
-         },
-         help)
-      ->type_name("WARNING,CRITICAL");
-}
-
-/// Adds an option that takes the path of a file. Refuses an empty path, for which SQLite would open a temporary file.
-template <typename Paths>
-CLI::Option* addPath(CLI::App& app, const std::string& name, Paths& paths, const std::string& help) {
-  const auto problem = [](const std::string& path) { return path.empty() ? "it is empty: name a file" : ""; };
-  return app.add_option(name, paths, help)->check(problem, "", "");
-}
 
 /// Adds subcommands with the options that every command on a file has.
 class Grammar {
