@@ -20,6 +20,8 @@ struct ResendReport {
   /// Why the call ended before the last message, such as a full outbox, in a sentence: call it again later. Empty: it
   /// did not.
   std::string refusal = {};
+  /// How an enqueue of that message was refused; `stored`: none was.
+  EnqueueStatus refusedAs = EnqueueStatus::stored;
 };
 
 /// The result of `OutboxOperator::resendAsNew` for one message.

@@ -85,7 +85,17 @@ int usage(Console& console, const Arguments& arguments, const Subject& subject) 
                                   : "either ids or a filter, not both");
 }
 
-/// Prints the outcome for the messages that a filter chose; if there were none, also what may be the reason.
+/// Prints the outcome for the messages that a filter chose.
+void sayCount(Console& console, const Subject& subject, std::uint64_t count, std::string_view jsonName,
+              const std::string& outcome) {
+  if (console.json()) {
+    console.line(json::Line().add(jsonName, count));
+  } else {
+    console.say(records::countText(count, subject.name) + " " + outcome);
+  }
+}
+
+/// The same, and if there were none, also what may be the reason.
 int report(Console& console, const Arguments& arguments, const Subject& subject, std::uint64_t count,
            std::string_view jsonName, const std::string& outcome) {
   if (count == 0 && !console.json()) {
@@ -94,12 +104,13 @@ int report(Console& console, const Arguments& arguments, const Subject& subject,
       console.remark(subject.absence);
     }
   }
-  if (console.json()) {
-    console.line(json::Line().add(jsonName, count));
-  } else {
-    console.say(records::countText(count, subject.name) + " " + outcome);
-  }
+  sayCount(console, subject, count, jsonName, outcome);
   return count == 0 ? kNothing : kDone;
+}
+
+/// Ends a command of which the outbox refused a message behind `stored` others.
+int failRefused(Console& console, std::uint64_t stored, const std::string& refusal) {
+  return console.fail(stored == 0 ? kNothing : kPartly, refusal + "; the same command goes on from there");
 }
 
 int reportDone(Console& console, const Arguments& arguments, const Subject& subject, const std::string& done,
@@ -147,12 +158,16 @@ int preview(Console& console, const Arguments& arguments, const Subject& subject
 
 int reportStored(Console& console, const Arguments& arguments, const Subject& subject, const std::string& done,
                  const std::string& before, const ResendReport& outcome) {
-  const int code = reportDone(console, arguments, subject, done, outcome.stored);
+  int code = kNothing;
+  if (outcome.refusal.empty()) {
+    code = reportDone(console, arguments, subject, done, outcome.stored);
+  } else {
+    sayCount(console, subject, outcome.stored, "changed", done);
+  }
   if (outcome.repeated != 0 && !console.json()) {
     console.remark(records::countText(outcome.repeated, "message") + " " + before);
   }
-  return outcome.refusal.empty() ? code
-                                 : console.fail(kPartly, outcome.refusal + "; the same command goes on from there");
+  return outcome.refusal.empty() ? code : failRefused(console, outcome.stored, outcome.refusal);
 }
 
 int resendTo(Console& console, const Arguments& arguments, const MessageFilter& filter) {
@@ -184,18 +199,19 @@ int resendTo(Console& console, const Arguments& arguments, const MessageFilter& 
                       done);
 }
 
-/// Each message as a new one.
+/// Each message as a new one, up to the first that the outbox refuses.
 int resendEach(Console& console, const Arguments& arguments) {
   OutboxOperator outbox = openToChange(console.world(), arguments);
-  bool allDone = true;
+  std::uint64_t stored = 0;
   for (const std::string& id : arguments.ids) {
     const ResendReceipt receipt = outbox.resendAsNew(id);
-    allDone = allDone && receipt.done();
-    const bool isRepeated = !receipt.refusal && receipt.copy.accepted() && !receipt.copy.isNew();
+    if (!receipt.refusal && !receipt.copy.accepted()) {
+      return failRefused(console, stored, id + ": " + receipt.copy.detail);
+    }
+    stored += receipt.done() ? 1U : 0U;
     const std::string refusal =
         receipt.refusal ? refusalText({.refusal = receipt.refusal, .state = receipt.state}, arguments)
-        : isRepeated    ? "it was sent again before, as " + receipt.copy.messageId + ": send that one again"
-                        : receipt.copy.detail;
+                        : "it was sent again before, as " + receipt.copy.messageId + ": send that one again";
     if (console.json()) {
       json::Line line;
       line.add("message_id", id).add("done", receipt.done());
@@ -216,7 +232,7 @@ int resendEach(Console& console, const Arguments& arguments) {
       console.remark(std::string(id).append(": ").append(refusal));
     }
   }
-  return allDone ? kDone : kNothing;
+  return stored == arguments.ids.size() ? kDone : kNothing;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ enum ExitCode : int {
   kCannot = 3,
   /// `verify` found problems, or `export` found damaged messages.
   kProblems = 4,
-  /// Some frames were refused; the others are stored.
+  /// Some frames, or new messages of `resend`, were refused; the others are stored.
   kPartly = 5,
 };
 

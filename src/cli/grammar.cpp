@@ -17,7 +17,7 @@ constexpr const char* kFooter = R"(Exit status:
   2  the command line is wrong
   3  the file, or the input, cannot be opened, read or written
   4  verify, repair, backup, restore, doctor or export found problems; notes and warnings of doctor do not count
-  5  enqueue: some frames were refused, the others are stored
+  5  enqueue, resend: some were refused, the others are stored
 check ends with 0 ok, 1 warning, 2 critical, 3 unknown, as monitoring systems have it; health with 0 ready, 1 not ready
 or no answer, 2 the URL is wrong.
 
@@ -70,6 +70,12 @@ public:
   void addSpan(CLI::App& command) {
     addInstant(command, "--since", arguments_.since, "Messages enqueued at this time or later: 2h ago, or an instant");
     addInstant(command, "--before", arguments_.before, "Messages enqueued before this time");
+  }
+  void addMaxPending(CLI::App& command, const std::string& what) {
+    command
+        .add_option("--max-pending", arguments_.maxPending,
+                    "Refuse " + what + " while this many messages are pending; 0: never (default 1000000)")
+        ->type_name("COUNT");
   }
   void addPage(CLI::App& command) {
     command.add_option("--limit", arguments_.limit, "At most this many; 0: all (default 100)")->type_name("COUNT");
@@ -188,10 +194,7 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
   enqueue.add_option("--session", arguments.session, "The session of lines that name none (default \"default\")")
       ->type_name("NAME");
   enqueue.add_option("--type", arguments.type, "The type of lines that name none")->type_name("TYPE");
-  enqueue
-      .add_option("--max-pending", arguments.maxPending,
-                  "Refuse frames while this many messages are pending; 0: never (default 1000000)")
-      ->type_name("COUNT");
+  grammar.addMaxPending(enqueue, "frames");
   grammar.addDeadLetters(grammar.change(
       "retry", "Send dead letters again: at the tails of their sessions, with new numbers and no charged attempts"));
   CLI::App& resend = grammar.change(
@@ -206,6 +209,7 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
       ->type_name("PEER");
   resend.add_flag("--new-ids", arguments.newIds,
                   "As new messages, which take effect again at a receiver that remembers the ids; each once");
+  grammar.addMaxPending(resend, "new messages");
   resend.add_flag("--all", arguments.all, "All acknowledged messages that were kept");
   resend.add_flag("--dry-run", arguments.dryRun, "Only say how many the filter chooses");
   resend.add_flag("--yes", arguments.yes, "Really send all that the filter chooses");

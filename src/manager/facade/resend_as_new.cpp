@@ -77,6 +77,7 @@ Slice store(Core& core, const std::vector<Frame>& frames, UnknownPeer unknown) {
       if (!receipt.accepted()) {
         slice.isUnknownPeer = isUnknown;
         slice.report.refusal = receipt.detail;
+        slice.report.refusedAs = receipt.status;
         break;
       }
       ++(receipt.isNew() ? slice.report.stored : slice.report.repeated);
@@ -110,6 +111,7 @@ ResendReport storeAll(Core& core, MessageFilter filter, UnknownPeer unknown, con
     report.stored += slice.report.stored;
     report.repeated += slice.report.repeated;
     report.refusal = slice.report.refusal;
+    report.refusedAs = slice.report.refusedAs;
   } while (page.next != 0 && page.next <= until && report.refusal.empty());
   return report;
 }

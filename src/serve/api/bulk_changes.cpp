@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "serve/http/answer.hpp"
 #include "serve/http/places.hpp"
-#include "serve/http/query.hpp"
 
 namespace ackbox::serve {
 namespace {
@@ -61,9 +61,9 @@ void BulkChanges::begin(Begun begun, Change change, std::chrono::milliseconds pa
 
 void BulkChanges::run(std::uint64_t id, const Change& change) {
   BulkChange::State state = BulkChange::State::done;
-  std::uint64_t changed = 0;
+  BulkOutcome outcome;
   std::string error;
-  bool isInvalid = false;
+  Response problem;
   try {
     {
       const MutexLock lock(mutex_);
@@ -71,19 +71,22 @@ void BulkChanges::run(std::uint64_t id, const Change& change) {
         throw std::runtime_error("the daemon is being stopped");
       }
     }
-    change(changed);
+    change(outcome);
   } catch (const std::exception& exception) {
     state = BulkChange::State::failed;
-    error = (changed > 0 ? std::to_string(changed) + " were changed, then: " : std::string()) + exception.what();
-    isInvalid = dynamic_cast<const InvalidRequest*>(&exception) != nullptr;
+    const std::string before = outcome.changed > 0 ? std::to_string(outcome.changed) + " were changed, then: "
+                               : outcome.hasMore   ? "some may have been changed, then: "
+                                                   : std::string();
+    error = before + exception.what();
+    problem = exceptionAnswer(before);
   }
   {
     const MutexLock lock(mutex_);
     BulkChange& ended = changes_[id];
     ended.state = state;
-    ended.changed = changed;
+    ended.changed = outcome.changed;
     ended.error = std::move(error);
-    ended.isInvalid = isInvalid;
+    ended.problem = std::move(problem);
   }
   answer(id);
 }

@@ -12,6 +12,7 @@
 #include "ackbox/clock.hpp"
 #include "base/mutex.hpp"
 #include "serve/api/workers.hpp"
+#include "serve/http/request.hpp"
 
 namespace ackbox::serve {
 
@@ -30,10 +31,16 @@ struct BulkChange {
   /// Set when the change has ended. If it has failed, the rows that it had changed by then, as far as it knows them:
   /// they stay changed.
   std::uint64_t changed = 0;
-  /// Set when the change has failed.
+  /// Set when the change has failed: the sentence, and the answer to its request.
   std::string error = {};
-  /// The request was at fault: it names what is not there.
-  bool isInvalid = false;
+  Response problem = {};
+};
+
+/// What a change has done so far.
+struct BulkOutcome {
+  std::uint64_t changed = 0;
+  /// A part is under way that changes rows one slice after the other, and counts them at its end.
+  bool hasMore = false;
 };
 
 /// Makes changes of many messages one after the other, and keeps the last 100 of them. Callers take turns. A request
@@ -42,8 +49,8 @@ struct BulkChange {
 /// Thread-safety: all members may be called from any thread.
 class BulkChanges : public std::enable_shared_from_this<BulkChanges> {
 public:
-  /// Makes the change, and counts the changed messages, also before it throws.
-  using Change = std::function<void(std::uint64_t& changed)>;
+  /// Makes the change, and says what it has done, also before it throws.
+  using Change = std::function<void(BulkOutcome& outcome)>;
   struct Begun {
     std::string what;
     std::string caller;

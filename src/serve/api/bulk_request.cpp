@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <utility>
 
 #include "json/checked.hpp"
@@ -46,11 +45,10 @@ std::string textOf(const BulkChange& change) {
 }
 
 Response answerOf(const BulkChange& change) {
-  Response response = jsonAnswer(change.state == BulkChange::State::done ? 200 : 202, textOf(change));
   if (change.state == BulkChange::State::failed) {
-    return change.isInvalid ? problemAnswer(422, "Invalid request", change.error)
-                            : problemAnswer(500, "The change failed", change.error);
+    return change.problem;
   }
+  Response response = jsonAnswer(change.state == BulkChange::State::done ? 200 : 202, textOf(change));
   response.headers.emplace_back("Location", "/v1/operations/" + std::to_string(change.id));
   return response;
 }
@@ -105,12 +103,10 @@ BulkWish takeBulkWish(Query& query) {
   return {isPreview, patience};
 }
 
-std::uint64_t changeBySlices(const std::function<std::uint64_t()>& change) {
-  try {
-    return change();
-  } catch (const std::exception& exception) {
-    throw std::runtime_error("some may have been changed, then: " + std::string(exception.what()));
-  }
+void changeBySlices(BulkOutcome& outcome, const std::function<std::uint64_t()>& change) {
+  outcome.hasMore = true;
+  outcome.changed += change();
+  outcome.hasMore = false;
 }
 
 void answerBulk(Service& service, Request&& request, Respond&& respond, const BulkWish& wish, BulkRequest&& bulk) {
@@ -127,14 +123,14 @@ void answerBulk(Service& service, Request&& request, Respond&& respond, const Bu
   }
   service.bulkChanges().begin(
       std::move(begun),
-      [&service, bulk = std::move(bulk), caller = std::move(request.caller)](std::uint64_t& changed) {
+      [&service, bulk = std::move(bulk), caller = std::move(request.caller)](BulkOutcome& outcome) {
         try {
-          bulk.change(changed);
+          bulk.change(outcome);
         } catch (...) {
-          service.audit().record(caller, bulk.name, bulk.choice, changed);
+          service.audit().record(caller, bulk.name, bulk.choice, outcome.changed);
           throw;
         }
-        service.audit().record(caller, bulk.name, bulk.choice, changed);
+        service.audit().record(caller, bulk.name, bulk.choice, outcome.changed);
       },
       wish.patience, [respond = std::move(respond)](const BulkChange& change) { respond(answerOf(change)); });
 }

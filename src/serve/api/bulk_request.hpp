@@ -39,14 +39,13 @@ struct BulkRequest {
   std::string choice;
   /// Answers with what the change would do. Called on a worker.
   std::function<Response()> preview;
-  /// Makes the change; adds each done row to `changed`, even if it then throws: `InvalidRequest` if the request names
+  /// Makes the change; adds each done row to `outcome`, even if it then throws: `InvalidRequest` if the request names
   /// what is not there. Called in the background.
-  std::function<void(std::uint64_t& changed)> change;
+  BulkChanges::Change change;
 };
 
-/// Calls `change`, which changes slice by slice all that a filter chooses, and counts nothing if it throws. What it
-/// throws is then said together with that.
-[[nodiscard]] std::uint64_t changeBySlices(const std::function<std::uint64_t()>& change);
+/// Calls `change`, which changes slice by slice all that a filter chooses, and counts nothing if it throws.
+void changeBySlices(BulkOutcome& outcome, const std::function<std::uint64_t()>& change);
 
 /// Answers with the preview; or begins the change, and answers when the change has ended, or with 202 after the wait's
 /// limit.

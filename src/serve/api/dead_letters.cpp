@@ -96,14 +96,14 @@ Response preview(const OutboxReader& reader, const Choice& choice) {
   return chosen.answer(after == 0);
 }
 
-/// Adds each done row to `changed`, even if it then throws; but not the slices of a filter's change that throws.
-void makeChange(Service& service, const ChangeKind& kind, const Choice& choice, std::uint64_t& changed) {
+/// Adds each done row to `outcome`, even if it then throws; but not the slices of a filter's change that throws.
+void makeChange(Service& service, const ChangeKind& kind, const Choice& choice, BulkOutcome& outcome) {
   OutboxOperator& changes = service.changes();
   if (choice.ids.empty()) {
-    changed = changeBySlices([&] { return (changes.*kind.all)(choice.filter); });
+    changeBySlices(outcome, [&] { return (changes.*kind.all)(choice.filter); });
   }
   for (const std::string& id : within(choice.limits, service.reader(), choice.ids)) {
-    changed += (changes.*kind.one)(id).done() ? 1U : 0U;
+    outcome.changed += (changes.*kind.one)(id).done() ? 1U : 0U;
   }
 }
 
@@ -115,7 +115,7 @@ void changeDeadLetters(Service& service, Request&& request, Respond&& respond, c
       {.name = kind.name,
        .choice = choice->text,
        .preview = [&service, choice] { return preview(service.reader(), *choice); },
-       .change = [&service, &kind, choice](std::uint64_t& changed) { makeChange(service, kind, *choice, changed); }});
+       .change = [&service, &kind, choice](BulkOutcome& outcome) { makeChange(service, kind, *choice, outcome); }});
 }
 
 }  // namespace
@@ -184,9 +184,9 @@ void markMessagesFailed(Service& service, Request&& request, Respond&& respond) 
                     return chosen.answer(true);
                   },
               .change =
-                  [&service, marking](std::uint64_t& changed) {
+                  [&service, marking](BulkOutcome& outcome) {
                     for (const std::string& id : within(marking->limits, service.reader(), marking->ids)) {
-                      changed += service.changes().markFailed(id, marking->reason).done() ? 1U : 0U;
+                      outcome.changed += service.changes().markFailed(id, marking->reason).done() ? 1U : 0U;
                     }
                   }});
 }

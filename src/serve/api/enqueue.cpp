@@ -22,7 +22,6 @@
 namespace ackbox::serve {
 namespace {
 
-constexpr std::uint32_t kFullRetrySeconds = 1;
 // Of one request: with the most subscribers, 16,000 messages.
 constexpr std::size_t kPublishesTogether = 16;
 
@@ -72,20 +71,7 @@ int statusOf(const Enqueued& enqueued) {
   if (isForNobody(enqueued)) {
     return 200;
   }
-  switch (enqueued.receipt.status) {
-    case EnqueueStatus::stored:
-      return 201;
-    case EnqueueStatus::duplicate:
-      return 200;
-    case EnqueueStatus::queueFull:
-      return 429;
-    case EnqueueStatus::frameTooLarge:
-      return 413;
-    case EnqueueStatus::invalidFrame:
-    case EnqueueStatus::unknownPeer:
-      return 422;
-  }
-  return 500;
+  return httpStatusOf(enqueued.receipt.status);
 }
 
 std::string statusName(const Enqueued& enqueued) {
@@ -129,11 +115,7 @@ json::Line lineOf(const Enqueued& enqueued) {
 Response answerOne(const Enqueued& enqueued) {
   const int status = statusOf(enqueued);
   if (status >= 400) {
-    Response response = problemAnswer(status, statusName(enqueued), detailOf(enqueued));
-    if (status == 429) {
-      response.retryAfterSeconds = kFullRetrySeconds;
-    }
-    return response;
+    return refusalAnswer(status, statusName(enqueued), detailOf(enqueued));
   }
   Response response = jsonAnswer(status, lineOf(enqueued).text());
   if (!enqueued.isPublished) {

@@ -117,21 +117,21 @@ Response previewFrames(const OutboxReader& reader, const FrameWaits& waits, cons
   return previewAnswer(count, after == 0, records::listOf(sample));
 }
 
-void retryFrames(OutboxOperator& changes, const InboxChoice& choice, std::uint64_t& changed) {
+void retryFrames(OutboxOperator& changes, const InboxChoice& choice, BulkOutcome& outcome) {
   if (choice.frames.empty()) {
-    changed = changeBySlices([&] { return changes.retryInbox(choice.filter); });
+    changeBySlices(outcome, [&] { return changes.retryInbox(choice.filter); });
   }
   for (const auto& [source, id] : choice.frames) {
-    changed += changes.retryInbox(source, id).done() ? 1U : 0U;
+    outcome.changed += changes.retryInbox(source, id).done() ? 1U : 0U;
   }
 }
 
-void discardFrames(OutboxOperator& changes, const InboxChoice& choice, std::uint64_t& changed) {
+void discardFrames(OutboxOperator& changes, const InboxChoice& choice, BulkOutcome& outcome) {
   if (choice.frames.empty()) {
-    changed = changeBySlices([&] { return changes.discardInbox(choice.filter, choice.reason); });
+    changeBySlices(outcome, [&] { return changes.discardInbox(choice.filter, choice.reason); });
   }
   for (const auto& [source, id] : choice.frames) {
-    changed += changes.discardInbox(source, id, choice.reason).done() ? 1U : 0U;
+    outcome.changed += changes.discardInbox(source, id, choice.reason).done() ? 1U : 0U;
   }
 }
 
@@ -146,7 +146,7 @@ void changeInbox(Service& service, Request&& request, Respond&& respond, std::st
        .choice = choice->text,
        .preview = [&service, choice,
                    waits = service.frameWaits()] { return previewFrames(service.reader(), waits, *choice); },
-       .change = [&service, choice, change](std::uint64_t& changed) { change(service.changes(), *choice, changed); }});
+       .change = [&service, choice, change](BulkOutcome& outcome) { change(service.changes(), *choice, outcome); }});
 }
 
 }  // namespace

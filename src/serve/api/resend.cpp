@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,11 +64,9 @@ void requireKnown(const OutboxReader& reader, const ResendChoice& choice) {
   }
 }
 
-/// Throws what ended it early.
-void requireWhole(const ResendReport& report) {
-  if (!report.refusal.empty()) {
-    throw std::runtime_error(report.refusal + "; the same request goes on from there");
-  }
+/// Throws `EnqueueRefused`.
+[[noreturn]] void refuse(EnqueueStatus status, const std::string& detail) {
+  throw EnqueueRefused(status, detail + "; the same request goes on from there");
 }
 
 /// Those with one of the ids. Throws what ended it early.
@@ -83,23 +80,27 @@ void resendEach(OutboxOperator& changes, const ResendChoice& choice, const std::
     const ResendReceipt receipt = changes.resendAsNew(id);
     changed += receipt.done() ? 1U : 0U;
     if (!receipt.refusal && !receipt.copy.accepted()) {
-      requireWhole({.stored = changed, .refusal = receipt.copy.detail});
+      refuse(receipt.copy.status, receipt.copy.detail);
     }
   }
 }
 
-void resendChosen(Service& service, const ResendChoice& choice, std::uint64_t& changed) {
+void resendChosen(Service& service, const ResendChoice& choice, BulkOutcome& outcome) {
   requireKnown(service.reader(), choice);
   OutboxOperator& changes = service.changes();
   if (!choice.ids.empty()) {
-    resendEach(changes, choice, within(choice.limits, service.reader(), choice.ids), changed);
+    resendEach(changes, choice, within(choice.limits, service.reader(), choice.ids), outcome.changed);
   } else if (choice.to.empty() && !choice.hasNewIds) {
-    changed = changeBySlices([&] { return changes.resend(choice.filter); });
+    changeBySlices(outcome, [&] { return changes.resend(choice.filter); });
   } else {
-    const ResendReport report =
-        choice.to.empty() ? changes.resendAsNew(choice.filter) : changes.resendTo(choice.to, choice.filter);
-    changed = report.stored;
-    requireWhole(report);
+    ResendReport report;
+    changeBySlices(outcome, [&] {
+      report = choice.to.empty() ? changes.resendAsNew(choice.filter) : changes.resendTo(choice.to, choice.filter);
+      return report.stored;
+    });
+    if (!report.refusal.empty()) {
+      refuse(report.refusedAs, report.refusal);
+    }
   }
 }
 
@@ -173,7 +174,7 @@ void resendMessages(Service& service, Request&& request, Respond&& respond) {
              {.name = "messages:resend",
               .choice = choice->text,
               .preview = [&service, choice] { return previewOfResend(service.reader(), *choice); },
-              .change = [&service, choice](std::uint64_t& changed) { resendChosen(service, *choice, changed); }});
+              .change = [&service, choice](BulkOutcome& outcome) { resendChosen(service, *choice, outcome); }});
 }
 
 }  // namespace ackbox::serve

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kContentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+constexpr std::uint32_t kFullRetrySeconds = 1;
 
 }  // namespace
 
@@ -42,6 +43,31 @@ Response problemAnswer(int status, std::string_view title, std::string_view deta
   return protocol::problem(status, title, detail);
 }
 
+int httpStatusOf(EnqueueStatus status) noexcept {
+  switch (status) {
+    case EnqueueStatus::stored:
+      return 201;
+    case EnqueueStatus::duplicate:
+      return 200;
+    case EnqueueStatus::queueFull:
+      return 429;
+    case EnqueueStatus::frameTooLarge:
+      return 413;
+    case EnqueueStatus::invalidFrame:
+    case EnqueueStatus::unknownPeer:
+      return 422;
+  }
+  return 500;
+}
+
+Response refusalAnswer(int status, std::string_view title, std::string_view detail) {
+  Response response = problemAnswer(status, title, detail);
+  if (status == 429) {
+    response.retryAfterSeconds = kFullRetrySeconds;
+  }
+  return response;
+}
+
 Response failureAnswer(const std::error_code& failure, std::string_view detail) {
   if (failure == Errc::unknownMessage || failure == Errc::unknownPeer) {
     return problemAnswer(404, "Not found", detail);
@@ -61,17 +87,20 @@ Response failureAnswer(const std::error_code& failure, std::string_view detail) 
   return problemAnswer(500, "Internal error", detail);
 }
 
-Response exceptionAnswer() {
+Response exceptionAnswer(std::string_view before) {
+  const auto sentence = [before](const std::exception& exception) { return std::string(before) + exception.what(); };
   try {
     throw;
   } catch (const InvalidRequest& invalid) {
-    return problemAnswer(422, "Invalid request", invalid.what());
+    return problemAnswer(422, "Invalid request", sentence(invalid));
   } catch (const BeyondLimits& beyond) {
-    return problemAnswer(403, "Forbidden", beyond.what());
+    return problemAnswer(403, "Forbidden", sentence(beyond));
+  } catch (const EnqueueRefused& refused) {
+    return refusalAnswer(httpStatusOf(refused.status()), toString(refused.status()), sentence(refused));
   } catch (const Error& error) {
-    return failureAnswer(error.code(), error.what());
+    return failureAnswer(error.code(), sentence(error));
   } catch (const std::exception& exception) {
-    return problemAnswer(500, "Internal error", exception.what());
+    return problemAnswer(500, "Internal error", sentence(exception));
   }
 }
 

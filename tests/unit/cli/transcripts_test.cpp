@@ -141,7 +141,9 @@ TEST_CASE("acknowledged messages that were kept are counted, and sent once more 
   stage.play({"resend", "@", "--peer", "bob", "--new-ids"});
   stage.play({"resend", "@", "pending-1", "nobody", "--new-ids"});
   stage.play({"resend", "@", "pending-1", "--new-ids"});
+  stage.play({"resend", "@", "pending-2", "--new-ids", "--json", "--max-pending", "1"});
   stage.play({"resend", "@", "pending-2", "--new-ids", "--json"});
+  stage.play({"resend", "@", "--peer", "bob", "--new-ids", "--yes", "--max-pending", "1"});
   stage.play({"resend", "@", "--peer", "bob", "--new-ids", "--yes"});
   stage.play({"list", "@", "--peer", "bob", "--session", "orders"});
   stage.play({"resend", "@", "--to", "carol", "--all"});
@@ -149,6 +151,7 @@ TEST_CASE("acknowledged messages that were kept are counted, and sent once more 
   stage.play({"resend", "@", "--peer", "bob", "--to", "nobody", "--yes"});
   stage.play({"resend", "@", "--peer", "bob", "--to", "carol", "--dry-run"});
   stage.play({"resend", "@", "--peer", "bob", "--to", "carol"});
+  stage.play({"resend", "@", "--peer", "bob", "--to", "carol", "--yes", "--max-pending", "6"});
   stage.play({"resend", "@", "--peer", "bob", "--to", "carol", "--yes"});
   stage.play({"resend", "@", "--peer", "bob", "--to", "carol", "--yes"});
   stage.play({"export", "@", "--state", "failed", "--type", "none"});

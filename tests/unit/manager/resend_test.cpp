@@ -140,12 +140,14 @@ TEST_CASE("P3: a full outbox refuses new messages of old ones, and the next call
   const ResendReport first = changes.resendAsNew({.peer = "default"});
   CHECK(first.stored == 3);
   CHECK(first.refusal.find("maxPending") != std::string::npos);
+  CHECK(first.refusedAs == EnqueueStatus::queueFull);
   CHECK(changes.resendAsNew("m4").copy.status == EnqueueStatus::queueFull);
   stage.drain();
   const ResendReport second = changes.resendAsNew({.peer = "default"});
   CHECK(second.stored == 2);
   CHECK(second.repeated == 6);
   CHECK(second.refusal.empty());
+  CHECK(second.refusedAs == EnqueueStatus::stored);
   stage.drain();
   CHECK(stage.lastSent().resentOf == "m4");
 }

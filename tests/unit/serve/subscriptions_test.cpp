@@ -21,7 +21,7 @@ using testing::HttpReply;
 using testing::kJson;
 
 struct Stage : testing::ServeStage {
-  Stage() : ServeStage(testing::Settings{}) {
+  explicit Stage(const testing::Settings& settings = {}) : ServeStage(settings) {
     asker().ask("PUT", "/v1/peers/carol", json{{"url", carol.url()}}.dump(), kJson);
   }
   int subscribe(const std::string& name, const json& subscription) {
@@ -218,6 +218,35 @@ TEST_CASE("P5: Acknowledged messages are sent again under new ids, once, after a
   const std::string copy = messages.at(1).at("message_id");
   CHECK(stage.get("/v1/messages/" + copy + "?data=true").dump().find(R"("resent_of":"m1")") != std::string::npos);
   CHECK(post(resend, {{"ids", json::array({id})}, {"new_ids", false}}).at("changed") == 1);
+}
+
+TEST_CASE("P3: a full outbox refuses a resend as it refuses an enqueue, and tells what was stored before") {
+  Stage stage({{"outbox.max_pending", "2"}});
+  for (const char* id : {"m1", "m2", "m3"}) {
+    const json message{{"id", id}, {"peer", "bob"}, {"type", "t"}};
+    CHECK(stage.asker().ask("POST", "/v1/messages", message.dump(), kJson).status == 201);
+    CHECK(stage.get("/v1/messages/" + std::string(id) + "?wait=30s").at("state") == "acked");
+  }
+  stage.asker().ask("POST", "/v1/peers/bob:pause");
+  const auto refused = [&](const json& choice) {
+    const HttpReply reply = stage.asker().ask("POST", "/v1/messages:resend", choice.dump(), kJson);
+    CHECK(reply.status == 429);
+    CHECK(reply.header("Retry-After") == "1");
+    CHECK(json::parse(reply.body).at("title") == "queueFull");
+    return json::parse(reply.body).at("detail").get<std::string>();
+  };
+  const std::string cause = "maxPending = 2 is reached: try again later; the same request goes on from there";
+  CHECK(refused({{"ids", {"m1", "m2", "m3"}}, {"new_ids", true}}) == "2 were changed, then: " + cause);
+  CHECK(refused({{"peer", "bob"}, {"new_ids", true}}) == cause);
+  CHECK(refused({{"peer", "bob"}, {"to", "carol"}}) == cause);
+  CHECK(stage.logged("operation=messages:resend").front().find("changed=2") != std::string::npos);
+  stage.asker().ask("POST", "/v1/peers/bob:resume");
+  const json copies = stage.get("/v1/messages?peer=bob&newest=true&limit=2").at("messages");
+  for (const json& copy : copies) {
+    stage.get("/v1/messages/" + copy.at("message_id").get<std::string>() + "?wait=30s");
+  }
+  const HttpReply rest = stage.asker().ask("POST", "/v1/messages:resend", R"({"peer":"bob","new_ids":true})", kJson);
+  CHECK(json::parse(rest.body).at("changed") == 1);
 }
 
 }  // namespace ackbox::serve::subscriptions_test

@@ -117,12 +117,12 @@ TEST_CASE("P12: a token that begins changes of many messages leaves places to ot
   };
   std::latch left(8);
   const auto note = [&](const std::string& name) {
-    return [&, name](std::uint64_t&) {
+    return [&, name](BulkOutcome&) {
       ran.push_back(name);
       left.count_down();
     };
   };
-  REQUIRE(begin("x", "x1", [&](std::uint64_t&) {
+  REQUIRE(begin("x", "x1", [&](BulkOutcome&) {
     begun.set_value();
     go.get_future().wait();
   }));
@@ -147,8 +147,8 @@ TEST_CASE("P13: a change that fails midway says what it has changed") {
   std::promise<BulkChange> ended;
   changes->begin(
       {"messages:mark-failed", "x", "x"},
-      [](std::uint64_t& changed) {
-        changed = 28;
+      [](BulkOutcome& outcome) {
+        outcome.changed = 28;
         throw Error(Errc::diskFull, "nothing was stored");
       },
       std::chrono::seconds(30), [&](const BulkChange& change) { ended.set_value(change); });
@@ -156,6 +156,7 @@ TEST_CASE("P13: a change that fails midway says what it has changed") {
   CHECK((change.state == BulkChange::State::failed));
   CHECK(change.changed == 28);
   CHECK(change.error.starts_with("28 were changed, then: nothing was stored"));
+  CHECK(change.problem.status == 507);
   CHECK(changes->find(change.id)->changed == 28);
   changes->close();
   context.run();
