@@ -1,10 +1,13 @@
 #include "serve/api/bulk_changes.hpp"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "serve/http/answer.hpp"
 #include "serve/http/places.hpp"
@@ -43,8 +46,8 @@ void BulkChanges::begin(Begun begun, Change change, std::chrono::milliseconds pa
     made.caller = std::move(begun.caller);
     made.sharer = begun.sharer;
     waiting_[id] = std::move(done);
-    if (changes_.size() > kRemembered && changes_.begin()->second.state != BulkChange::State::running) {
-      changes_.erase(changes_.begin());
+    if (changes_.size() > kRemembered) {
+      forgetOne();
     }
   }
   boost::asio::post(executor_, [self = shared_from_this(), id, patience] {
@@ -89,6 +92,19 @@ void BulkChanges::run(std::uint64_t id, const Change& change) {
     ended.problem = std::move(problem);
   }
   answer(id);
+}
+
+void BulkChanges::forgetOne() {
+  std::map<std::string_view, std::vector<std::uint64_t>> ended;
+  for (const auto& [id, change] : changes_) {
+    if (change.state != BulkChange::State::running) {
+      ended[change.sharer].push_back(id);
+    }
+  }
+  const auto most = std::ranges::max_element(ended, {}, [](const auto& ofCaller) { return ofCaller.second.size(); });
+  if (most != ended.end()) {
+    changes_.erase(most->second.front());
+  }
 }
 
 void BulkChanges::answer(std::uint64_t id) {

@@ -43,8 +43,9 @@ struct BulkOutcome {
   bool hasMore = false;
 };
 
-/// Makes changes of many messages one after the other, and keeps the last 100 of them. Callers take turns. A request
-/// waits a short time for its own change, so that a short change needs no second request.
+/// Makes changes of many messages one after the other, and keeps 100 of them: those that have not ended, and the last
+/// of each caller, so that no caller pushes out another's by making more. Callers take turns. A request waits a short
+/// time for its own change, so that a short change needs no second request.
 ///
 /// Thread-safety: all members may be called from any thread.
 class BulkChanges : public std::enable_shared_from_this<BulkChanges> {
@@ -74,6 +75,8 @@ public:
 
 private:
   void run(std::uint64_t id, const Change& change);
+  /// Forgets the oldest change that has ended of the caller with the most such changes.
+  void forgetOne() ACKBOX_REQUIRES(mutex_);
   void answer(std::uint64_t id);
 
   const boost::asio::any_io_executor executor_;

@@ -141,6 +141,36 @@ TEST_CASE("P12: a token that begins changes of many messages leaves places to ot
   CHECK(ran[1] == "y");
 }
 
+TEST_CASE("P12: a token that makes many changes pushes out its own, and no other token's") {
+  boost::asio::io_context context;
+  const auto changes = std::make_shared<BulkChanges>(context.get_executor(), systemClock());
+  const auto make = [&](const std::string& sharer) {
+    std::promise<std::uint64_t> ended;
+    changes->begin(
+        {"messages:resend", sharer, sharer}, [](BulkOutcome&) {}, std::chrono::seconds(30),
+        [&](const BulkChange& change) { ended.set_value(change.id); });
+    return ended.get_future().get();
+  };
+  const std::uint64_t modest = make("modest");
+  const std::uint64_t first = make("greedy");
+  std::uint64_t last = 0;
+  for (int more = 0; more < 200; ++more) {
+    last = make("greedy");
+  }
+  CHECK(changes->find(modest));
+  CHECK(changes->find(last - 98));
+  CHECK_FALSE(changes->find(last - 99));
+  CHECK_FALSE(changes->find(first));
+  // Each of two has half.
+  for (int more = 0; more < 100; ++more) {
+    last = make("modest");
+  }
+  CHECK(changes->find(last - 48));
+  CHECK_FALSE(changes->find(last - 52));
+  changes->close();
+  context.run();
+}
+
 TEST_CASE("P13: a change that fails midway says what it has changed") {
   boost::asio::io_context context;
   const auto changes = std::make_shared<BulkChanges>(context.get_executor(), systemClock());
