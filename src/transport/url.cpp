@@ -4,6 +4,8 @@
 #include <boost/asio/ip/address.hpp>
 #include <charconv>
 
+#include "base/shown_url.hpp"
+
 namespace ackbox::transport {
 namespace {
 
@@ -33,7 +35,7 @@ bool isTargetCharacter(char character) {
 ParsedUrl refuse(std::string_view text, std::string_view why) {
   // The URL may carry a secret in its userinfo, and is not repeated in that case.
   std::string error =
-      text.find('@') == std::string_view::npos ? "URL '" + std::string(text.substr(0, 200)) + "': " : "";
+      text.find('@') == std::string_view::npos ? "URL '" + std::string(shownUrl(text).substr(0, 200)) + "': " : "";
   return {.url = std::nullopt, .error = error.append(why)};
 }
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/shown_url.hpp"
 #include "manager/facade/jobs.hpp"
 #include "manager/run/engine.hpp"
 #include "manager/run/puller.hpp"
@@ -152,7 +153,7 @@ void Core::learnPeers(store::Store& store) {
       log_.write(LogLevel::info, "peer-removed", "peer '" + name + "' was removed from the file", {{"peer", name}});
     } else if (change.problem.empty()) {
       log_.write(LogLevel::info, "peer-added", "peer '" + name + "' of the file is a peer of this process",
-                 {{"peer", name}, {"url", change.options->url}});
+                 {{"peer", name}, {"url", shownUrl(change.options->url)}});
     } else {
       log_.writeUnasked(
           LogLevel::error, "peer-unusable", name,

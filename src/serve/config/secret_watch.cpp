@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/shown_url.hpp"
 #include "base/timestamp.hpp"
 #include "protocol/own_headers.hpp"
 #include "protocol/signature.hpp"
@@ -63,10 +64,11 @@ SecretWatch::SecretWatch(boost::asio::any_io_executor executor, std::shared_ptr<
       add("inbox.peers", peer.agents.front(), peer.secrets, problemOf<protocol::KeyRing>);
     }
     for (const DeliveryRule& rule : config.inbox->deliver) {
-      add("inbox.deliver", rule.url, rule.secrets, problemOf<protocol::KeyRing>);
-      add("inbox.deliver.headers", rule.url, rule.headers, problemOf<protocol::OwnHeaders>);
+      const std::string url(shownUrl(rule.url));
+      add("inbox.deliver", url, rule.secrets, problemOf<protocol::KeyRing>);
+      add("inbox.deliver.headers", url, rule.headers, problemOf<protocol::OwnHeaders>);
       if (rule.oauth) {
-        add("inbox.deliver.oauth", rule.url, rule.oauth->watched(), problemOfTokens);
+        add("inbox.deliver.oauth", url, rule.oauth->watched(), problemOfTokens);
       }
     }
     for (const FetchRule& rule : config.inbox->fetch) {

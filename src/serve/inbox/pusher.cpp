@@ -13,6 +13,7 @@
 
 #include "ackbox/error.hpp"
 #include "base/hex.hpp"
+#include "base/shown_url.hpp"
 #include "base/timestamp.hpp"
 #include "protocol/limits.hpp"
 #include "protocol/secret_cache.hpp"
@@ -58,6 +59,8 @@ constexpr int kUnauthorized = 401;
 /// A rule with the objects to apply it. The executor owns the members that change.
 struct Pusher::Target {
   DeliveryRule rule;
+  // Its URL in logs, waits and holders.
+  std::string shown = {};
   transport::Url url;
   // Null for plain HTTP.
   std::shared_ptr<transport::TlsContext> tls;
@@ -72,7 +75,7 @@ struct Pusher::Target {
   std::unique_ptr<Alarm> alarm;
 
   [[nodiscard]] std::string waitText(const std::string& cause) const {
-    return "the application " + rule.url + ", which " + cause;
+    return "the application " + shown + ", which " + cause;
   }
 };
 
@@ -111,7 +114,7 @@ public:
   }
 
   void addHolder(FrameWaits& waits) const {
-    waits.holders.emplace(name(), "the application " + target_->rule.url + " since " + formatTimestamp(begunAt_));
+    waits.holders.emplace(name(), "the application " + target_->shown + " since " + formatTimestamp(begunAt_));
   }
 
 private:
@@ -253,6 +256,7 @@ Pusher::Pusher(const boost::asio::any_io_executor& executor, std::vector<Deliver
     if (rule.oauth) {
       target->oauthTls = oauthTls(rule.oauth->rule(), options.tls, clock_);
     }
+    target->shown = shownUrl(rule.url);
     target->rule = std::move(rule);
     target->alarm = clock_->makeAlarm(executor_);
     target->demand->want({.id = kWish, .types = "*", .sessions = "*", .count = kAsManyAsFit});
@@ -326,7 +330,7 @@ void Pusher::addWaits(FrameWaits& waits) const {
 
 void Pusher::reportGone(const Target& target, const std::string& type) const {
   report(LogLevel::warning, "application-away", "the application does not take frames; they wait and are posted again",
-         {LogField{"url", target.rule.url}, LogField{"type", type}, LogField{"cause", target.entry.cause()}});
+         {LogField{"url", target.shown}, LogField{"type", type}, LogField{"cause", target.entry.cause()}});
 }
 
 void Pusher::reportBack(Target& target) const {
@@ -335,7 +339,7 @@ void Pusher::reportBack(Target& target) const {
   const std::string frames = std::to_string(target.entry.waited());
   target.entry.noteBack();
   report(LogLevel::info, "application-back", "the application answers again, and no frame waits for it any more",
-         {LogField{"url", target.rule.url}, LogField{"away_s", seconds}, LogField{"frames", frames}});
+         {LogField{"url", target.shown}, LogField{"away_s", seconds}, LogField{"frames", frames}});
 }
 
 void Pusher::report(LogLevel level, std::string_view event, std::string_view text,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/duration.hpp"
+#include "base/shown_url.hpp"
 #include "records/peer.hpp"
 #include "serve/api/page.hpp"
 #include "serve/api/service.hpp"
@@ -124,10 +125,10 @@ void showPeers(Service& service, Request&& request, Respond&& respond) {
        [&service](const View& view) { return std::optional(peersView(view, records::readPeers(service.reader()))); });
 }
 
-/// Without what may be a secret in it; empty if the configuration does not have the peer.
+/// Empty if the configuration does not have the peer.
 std::string addressOf(const Config& config, const std::string& peer) {
   const auto found = std::ranges::find(config.outbox.peers, peer, &PeerOptions::name);
-  return found == config.outbox.peers.end() ? std::string() : found->url.substr(0, found->url.find('?'));
+  return found == config.outbox.peers.end() ? std::string() : std::string(shownUrl(found->url));
 }
 
 void showPeer(Service& service, Request&& request, Respond&& respond) {

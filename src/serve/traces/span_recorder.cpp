@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/shown_url.hpp"
 #include "serve/traces/traceparent.hpp"
 
 namespace ackbox::serve {
@@ -108,7 +109,7 @@ TraceHooks::Span SpanRecorder::requestBegan(const TracedRequest& request, std::s
   std::shared_ptr<RecordedSpan> span = begin(Kind::client, "send", first->traceparent);
   traceparent = traceparentOf(*span);
   span->attributes.emplace_back("ackbox.peer", request.peer);
-  span->attributes.emplace_back("url.full", request.url);
+  span->attributes.emplace_back("url.full", shownUrl(request.url));
   span->attributes.emplace_back("messaging.batch.message_count", std::to_string(request.messages.size()));
   for (const TracedMessage& message : request.messages) {
     if (isSampled(message.traceparent)) {

@@ -103,7 +103,7 @@ TEST_CASE("P13: headers that are gone or malformed are told like secrets, and th
   stage.write(7, "X-Key: hidden");
   stage.config.outbox.peers.push_back({.name = "bob", .headers = SecretSource::file(stage.file(7))});
   stage.config.inbox.emplace().deliver.push_back(
-      {.url = "http://127.0.0.1:1/", .headers = SecretSource::file(stage.file(7))});
+      {.url = "http://127.0.0.1:1/?key=hidden", .headers = SecretSource::file(stage.file(7))});
   stage.watch = std::make_shared<SecretWatch>(stage.context.get_executor(), stage.clock, stage.config);
   stage.watch->start();
   stage.pass(std::chrono::seconds(0));
@@ -114,7 +114,7 @@ TEST_CASE("P13: headers that are gone or malformed are told like secrets, and th
   REQUIRE(stage.log.size() == 2);
   const std::string told = stage.log[0] + stage.log[1];
   CHECK(told.find("use=peers.headers name=bob cause=\"there is no header\"") != std::string::npos);
-  CHECK(told.find("use=inbox.deliver.headers ") != std::string::npos);
+  CHECK(told.find("use=inbox.deliver.headers name=http://127.0.0.1:1/ ") != std::string::npos);
   stage.write(7, "hidden");
   stage.passTenSeconds();
   REQUIRE(stage.watch->problems().size() == 2);

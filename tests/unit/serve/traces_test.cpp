@@ -5,12 +5,14 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -258,6 +260,23 @@ TEST_CASE("Spans are exported in batches, and all of them at the drain") {
   CHECK(records.all().empty());
   context.stop();
   thread.join();
+}
+
+TEST_CASE("P11: a span has the URL of its request without the query, which may hold a secret") {
+  boost::asio::io_context context;
+  const auto exporter = std::make_shared<SpanExporter>(context.get_executor(),
+                                                       TracesConfig{.url = "http://127.0.0.1:1/", .serviceName = "a"},
+                                                       HttpSenderOptions(), LogSink());
+  SpanRecorder recorder(exporter, systemClock(), seededRandom(1));
+  const std::vector<TracedMessage> messages = {
+      {.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}};
+  std::string hop;
+  const auto span = std::static_pointer_cast<RecordedSpan>(
+      recorder.requestBegan({.peer = "bob", .url = "https://bob/inbox?key=hidden", .messages = messages}, hop));
+  REQUIRE(span);
+  const auto url =
+      std::ranges::find(span->attributes, std::string_view("url.full"), [](const auto& one) { return one.first; });
+  CHECK(url->second == "https://bob/inbox");
 }
 
 TEST_CASE("A trace that is not sampled is left alone") {

@@ -51,6 +51,10 @@ TEST_CASE("P11: what begins with https is encrypted, on its own port unless anot
   CHECK_FALSE(parseUrl("http://bob.example:443/").url.value().isEncrypted);
 }
 
+TEST_CASE("P11: a query of a URL that is refused, which may hold a secret, is not repeated") {
+  CHECK(parseUrl("ftp://host/path?key=secret").error.starts_with("URL 'ftp://host/path': "));
+}
+
 TEST_CASE("P11: a password in a URL is refused and not repeated") {
   const ParsedUrl parsed = parseUrl("http://user:secret@localhost/inbox");
   CHECK_FALSE(parsed.url);
