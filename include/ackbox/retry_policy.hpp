@@ -109,7 +109,8 @@ struct RateLimit {
   std::uint32_t frames = 0;
   /// 1 ms to 1 day. Default 1 s.
   std::chrono::milliseconds per = std::chrono::seconds(1);
-  /// Frames that may go at once after a pause. 0 (default): as many as `frames`. At most 1,000,000.
+  /// Frames that may go at once after a pause. 0 (default): as many as `frames`. At most 1,000,000. Refused without
+  /// `frames`.
   std::uint32_t burst = 0;
 };
 

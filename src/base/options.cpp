@@ -75,7 +75,11 @@ void checkSessionPolicies(const std::vector<SessionPolicy>& policies) {
 }
 
 // The bucket is kept as the instant at which it was empty, in nanoseconds of 64 bits.
-void checkFilling(const std::string& field, const RateLimit& limit) {
+void checkRateLimit(const std::string& field, const RateLimit& limit) {
+  if (limit.frames == 0 && limit.burst != 0) {
+    refuse(field + ".burst", "is " + std::to_string(limit.burst) + ", but without `frames` there is no limit",
+           "0, or set `frames` too");
+  }
   constexpr auto kFillingMost = std::chrono::years(100);
   const auto interval = std::chrono::nanoseconds(limit.per) / std::max(limit.frames, 1U);
   if (limit.frames != 0 && limit.burst > std::chrono::nanoseconds(kFillingMost) / interval) {
@@ -99,7 +103,7 @@ void checkPeers(const std::vector<PeerOptions>& peers) {
       refuse(field + ".name", "'" + peer.name + "' is used twice", "each name once");
     }
     checkOptions(peerOptionRows(), peer, field + ".");
-    checkFilling(field + ".rateLimit", peer.rateLimit);
+    checkRateLimit(field + ".rateLimit", peer.rateLimit);
     if (peer.retry) {
       checkRetry(field + ".retry", *peer.retry);
     }

@@ -172,6 +172,7 @@ void readPeerPolicies(Section& section, const OutboxOptions& outbox, PeerOptions
     }
     if (!inner.has("frames")) {
       inner.problem("frames", "is missing: the most messages in each `per`");
+      peer.rateLimit = {};
     }
   });
   RetryPolicy retry = peer.profile == PeerProfile::native ? outbox.retry : outbox.webhookRetry;

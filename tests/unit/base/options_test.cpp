@@ -230,6 +230,8 @@ TEST_CASE("row 11: a peer's rate limit is checked, and named") {
   checkRefused("peers[0].rateLimit.per: is 0 ms", [](OutboxOptions& options) { options.peers[0].rateLimit.per = 0ms; });
   checkRefused("peers[0].rateLimit.burst: is 1000001",
                [](OutboxOptions& options) { options.peers[0].rateLimit.burst = 1'000'001; });
+  checkRefused("peers[0].rateLimit.burst: is 3, but without `frames` there is no limit",
+               [](OutboxOptions& options) { options.peers[0].rateLimit = {.burst = 3}; });
   checkRefused("peers[0].rateLimit: has a burst of 36525, which takes more than 100 years to come again",
                [](OutboxOptions& options) { options.peers[0].rateLimit = {.frames = 1, .per = 24h, .burst = 36'525}; });
 }

@@ -129,6 +129,11 @@ TEST_CASE("A name of the configuration, a wrong field and a text that is no JSON
   const HttpReply misspelt = stage.put("dave", {{"url", "http://127.0.0.1/"}, {"max_requets", 1}});
   CHECK(misspelt.status == 422);
   CHECK(misspelt.body.find("did you mean 'max_requests'?") != std::string::npos);
+  for (const json& limit : {json{{"burst", 3}}, json{{"burst", 3}, {"frames", 0}}}) {
+    const HttpReply limitless = stage.put("dave", {{"url", "http://127.0.0.1/"}, {"rate_limit", limit}});
+    CHECK(limitless.status == 422);
+    CHECK(limitless.body.find("rate_limit.") != std::string::npos);
+  }
   CHECK(stage.asker().ask("PUT", "/v1/peers/dave", "{", kJson).status == 422);
   CHECK(stage.asker().ask("GET", "/v1/peers/dave").status == 404);
 }

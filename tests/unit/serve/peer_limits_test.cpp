@@ -104,6 +104,9 @@ TEST_CASE("a wrong limit of a peer is named with its line and field") {
     CHECK(readPeer(R"("rate_limit": )" + std::string(limit)).problems ==
           std::vector<std::string>{"f:2: peers[0].rate_limit.frames: is missing: the most messages in each `per`"});
   }
+  CHECK(readPeer(R"("rate_limit": {"frames": 0, "burst": 3})").problems ==
+        std::vector<std::string>{"f:2: peers[0].rate_limit.burst: is 3, but without frames there is no limit, allowed: "
+                                 "0, or set frames too"});
   CHECK(readPeer(R"("rate_limit": {"frames": 1, "rate": 3})").problems ==
         std::vector<std::string>{
             "f:2: peers[0].rate_limit.rate: there is no such field; the fields are burst, frames, per"});
