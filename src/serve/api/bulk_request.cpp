@@ -165,7 +165,7 @@ std::vector<std::string> idsMember(const nlohmann::json& value) {
   std::vector<std::string> ids;
   std::set<std::string> seen;
   for (const nlohmann::json& id : value) {
-    std::string text = textMember("ids", id);
+    std::string text = filledMember("ids", id);
     // A message that is named twice is changed once.
     if (seen.insert(text).second) {
       ids.push_back(std::move(text));
@@ -190,6 +190,14 @@ std::string textMember(const std::string& name, const nlohmann::json& value) {
     throw InvalidRequest(name + " must be a string");
   }
   return value.get<std::string>();
+}
+
+std::string filledMember(const std::string& name, const nlohmann::json& value) {
+  std::string text = textMember(name, value);
+  if (text.empty()) {
+    throw InvalidRequest(name + " is empty: set it, or leave it out");
+  }
+  return text;
 }
 
 bool flagMember(const std::string& name, const nlohmann::json& value) {

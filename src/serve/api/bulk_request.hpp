@@ -68,6 +68,8 @@ using TakeMember = std::function<Member(const std::string& name, const nlohmann:
 /// 1 to 1,000 ids of messages, each once.
 [[nodiscard]] std::vector<std::string> idsMember(const nlohmann::json& value);
 [[nodiscard]] std::string textMember(const std::string& name, const nlohmann::json& value);
+/// A text that is not empty: a variable of the caller that was not set must not choose everything.
+[[nodiscard]] std::string filledMember(const std::string& name, const nlohmann::json& value);
 [[nodiscard]] bool flagMember(const std::string& name, const nlohmann::json& value);
 
 /// Those of `ids` that name messages of the peers in `limits`.

@@ -54,15 +54,15 @@ Choice readDeadLetterChoice(const Request& request) {
     if (name == "ids") {
       choice.ids = idsMember(value);
     } else if (name == "peer") {
-      choice.filter.peer = textMember(name, value);
+      choice.filter.peer = filledMember(name, value);
     } else if (name == "session") {
       choice.filter.session = textMember(name, value);
     } else if (name == "type") {
-      choice.filter.type = textMember(name, value);
+      choice.filter.type = filledMember(name, value);
     } else if (name == "reason") {
       choice.filter.reason = textMember(name, value);
     } else if (name == "error") {
-      choice.filter.error = textMember(name, value);
+      choice.filter.error = filledMember(name, value);
     } else if (name == "error_like") {
       choice.filter.errorLike = textMember(name, value);
     } else if (name == "older_than") {
@@ -164,7 +164,7 @@ void markMessagesFailed(Service& service, Request&& request, Respond&& respond) 
       return Member::chooses;
     }
     if (name == "reason") {
-      marking->reason = textMember(name, value);
+      marking->reason = filledMember(name, value);
       return Member::accompanies;
     }
     return Member::unknown;

@@ -47,7 +47,7 @@ std::set<FrameName> framesOf(const nlohmann::json& value) {
     if (!one.is_object() || one.size() != 2 || !one.contains("source") || !one.contains("message_id")) {
       throw InvalidRequest("each of frames must have source and message_id, and nothing else");
     }
-    frames.emplace(textMember("source", one.at("source")), textMember("message_id", one.at("message_id")));
+    frames.emplace(filledMember("source", one.at("source")), filledMember("message_id", one.at("message_id")));
   }
   return frames;
 }
@@ -66,11 +66,11 @@ InboxChoice readInboxChoice(const std::string& body, bool hasReason) {
     if (name == "frames") {
       choice.frames = framesOf(value);
     } else if (name == "source") {
-      choice.filter.source = textMember(name, value);
+      choice.filter.source = filledMember(name, value);
     } else if (name == "session") {
       choice.filter.session = textMember(name, value);
     } else if (name == "mailbox") {
-      choice.filter.mailbox = textMember(name, value);
+      choice.filter.mailbox = filledMember(name, value);
     } else if (name == "state") {
       choice.filter.state = inboxStateOf(textMember(name, value));
       if (choice.filter.state == InboxState::ended) {

@@ -117,17 +117,17 @@ ResendChoice readResendChoice(const Request& request) {
     if (name == "ids") {
       choice.ids = idsMember(value);
     } else if (name == "peer") {
-      choice.filter.peer = textMember(name, value);
+      choice.filter.peer = filledMember(name, value);
     } else if (name == "session") {
       choice.filter.session = textMember(name, value);
     } else if (name == "type") {
-      choice.filter.type = textMember(name, value);
+      choice.filter.type = filledMember(name, value);
     } else if (name == "since") {
       choice.filter.since = instantOf(name, textMember(name, value));
     } else if (name == "before") {
       choice.filter.before = instantOf(name, textMember(name, value));
     } else if (name == "to") {
-      choice.to = textMember(name, value);
+      choice.to = filledMember(name, value);
       return Member::accompanies;
     } else if (name == "new_ids") {
       choice.hasNewIds = flagMember(name, value);

@@ -194,7 +194,7 @@ void requireSomeNetwork(Section& section, const std::vector<std::string>& networ
 bool readPeer(Section& section, HttpSender& probe, const OutboxOptions& outbox, PeerOptions& peer,
               std::shared_ptr<OauthTokens>& oauth) {
   section.text({"url", "where its inbox is"}, peer.url);
-  section.text({"agent", "its agent URI; with it, its ACK events settle messages"}, peer.agent);
+  section.filled({"agent", "its agent URI; with it, its ACK events settle messages"}, peer.agent);
   section.flag({"allow_plain_http", "whether url may be http:// to another machine"}, peer.allowPlainHttp);
   section.texts(
       {"networks", "where url may lead: networks such as 10.0.0.0/8, addresses, public, loopback; without it all"},

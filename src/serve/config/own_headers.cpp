@@ -27,9 +27,9 @@ void readOauth(Section& section, std::shared_ptr<OauthTokens>& tokens) {
                rule.tokenUrl);
     inner.text({"client_id", "of this agent at the token server"}, rule.clientId);
     inner.path({"client_secret_file", "the secret that belongs to client_id"}, file);
-    inner.text({"scope", "what the token is for, as the token server names it; without it the server decides"},
-               rule.scope);
-    inner.text({"audience", "the receiver that the token is for, where the token server asks for it"}, rule.audience);
+    inner.filled({"scope", "what the token is for, as the token server names it; without it the server decides"},
+                 rule.scope);
+    inner.filled({"audience", "the receiver that the token is for, where the token server asks for it"}, rule.audience);
     checkTokenUrl(inner, rule.tokenUrl);
     if (rule.clientId.empty()) {
       inner.problem("client_id", "must be set");

@@ -193,6 +193,42 @@ TEST_CASE("A resend that names a peer that the file does not know is refused, be
   }
 }
 
+TEST_CASE("P3: A name that is empty, as of a variable that was not set, is refused and named, and changes nothing") {
+  Stage stage;
+  const auto refusal = [&](const char* method, const std::string& target, const json& body) {
+    const HttpReply reply = stage.asker().ask(method, target, body.dump(), kJson);
+    CHECK_MESSAGE(reply.status == 422, target << " " << body.dump());
+    return json::parse(reply.body).at("detail").get<std::string>();
+  };
+  const auto refuses = [&](const std::string& operation, const std::vector<const char*>& names) {
+    for (const char* const name : names) {
+      CHECK(refusal("POST", operation, {{name, ""}}) == std::string(name) + " is empty: set it, or leave it out");
+    }
+  };
+  refuses("/v1/messages:resend", {"to", "peer", "type"});
+  CHECK(refusal("POST", "/v1/messages:resend", {{"peer", "bob"}, {"to", ""}}).starts_with("to is empty"));
+  CHECK(refusal("POST", "/v1/messages:resend", {{"ids", {""}}}).starts_with("ids is empty"));
+  refuses("/v1/dead-letters:retry", {"peer", "type", "error"});
+  CHECK(refusal("POST", "/v1/messages:mark-failed", {{"ids", {"a"}}, {"reason", ""}}).starts_with("reason is empty"));
+  refuses("/v1/inbox:retry", {"source", "mailbox"});
+  const json frame{{"source", ""}, {"message_id", "a"}};
+  CHECK(refusal("POST", "/v1/inbox:discard", {{"frames", {frame}}}).starts_with("source is empty"));
+  for (const char* const field : {"agent", "url"}) {
+    json definition{{"url", "http://127.0.0.1:1/"}};
+    definition[field] = "";
+    CHECK(refusal("PUT", "/v1/peers/dora", definition).find(std::string(field) + ": ") != std::string::npos);
+  }
+  for (const char* const field : {"peer", "type"}) {
+    json subscription{{"peer", "bob"}};
+    subscription[field] = "";
+    CHECK(refusal("PUT", "/v1/subscriptions/x", subscription).find(field) != std::string::npos);
+  }
+  CHECK(stage.get("/v1/subscriptions").at("subscriptions").empty());
+  CHECK(stage.logged("operated").size() == 1);
+  // What has no session, or no error, is chosen by an empty text.
+  CHECK(stage.asker().ask("POST", "/v1/dead-letters:retry", R"({"session":"","error_like":""})", kJson).status == 200);
+}
+
 TEST_CASE("P5: Acknowledged messages are sent again under new ids, once, after a preview that says what it means") {
   Stage stage;
   const std::string id = "m1";
