@@ -46,7 +46,6 @@ enum class PublishStatus : std::uint8_t {
 
 /// A subscriber's message.
 struct PublishedMessage {
-  /// Empty if an enqueue to one peer had used the idempotency key.
   std::string peer = {};
   std::string messageId = {};
   /// Its number in the subscriber's session, from 1; 0 if it is unordered.
@@ -62,6 +61,8 @@ struct PublishReceipt {
   std::vector<PublishedMessage> messages = {};
   /// What is wrong and what to do, in a sentence; empty if each subscriber has a message.
   std::string detail = {};
+  /// As `EnqueueReceipt::isConflict`.
+  bool isConflict = false;
 
   /// True if the messages were stored, by this call or by an earlier one.
   [[nodiscard]] bool accepted() const noexcept {

@@ -49,6 +49,10 @@ struct EnqueueReceipt {
   /// The peer may have applied it all the same, if a process was killed before it had the peer's answer.
   std::string supersededId = {};
 
+  /// Of a duplicate by its idempotency key: the key was given for another session, type or data, so the first message
+  /// is not this one, which was not stored. Use another key.
+  bool isConflict = false;
+
   /// True if the message was stored, by this call or by an earlier one.
   [[nodiscard]] bool accepted() const noexcept {
     return status == EnqueueStatus::stored || status == EnqueueStatus::duplicate;

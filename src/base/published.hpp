@@ -26,6 +26,7 @@ inline EnqueueReceipt asEnqueue(const PublishReceipt& published) {
     return EnqueueStatus::invalidFrame;
   };
   EnqueueReceipt first{statusOf(published.status), {}, 0, published.detail};
+  first.isConflict = published.isConflict;
   if (!published.messages.empty()) {
     first.messageId = published.messages.front().messageId;
     first.sequence = published.messages.front().sequence;

@@ -40,6 +40,29 @@ TEST_CASE("P5: row 17: a second enqueue with the same idempotency key stores not
   CHECK(world.problems() == "");
 }
 
+TEST_CASE(
+    "P3: row 17: a key that is used again for another session, type or data is told, also behind the message's end") {
+  World world;
+  const auto store = world.open();
+  const Frame frame = keyed("k");
+  const std::string first = enqueueOne(*store, frame).messageId;
+  const auto check = [&] {
+    CHECK_FALSE(enqueueOne(*store, frame).isConflict);
+    for (std::string Frame::*const member : {&Frame::session, &Frame::type, &Frame::data}) {
+      Frame other = frame;
+      other.*member = "7";
+      const EnqueueReceipt receipt = enqueueOne(*store, other);
+      CHECK(receipt.status == EnqueueStatus::duplicate);
+      CHECK(receipt.isConflict);
+      CHECK(receipt.messageId == first);
+    }
+  };
+  check();
+  ackAll(*store);
+  check();
+  CHECK(world.problems() == "");
+}
+
 TEST_CASE("P5: row 17: the key outlives the ACK and the deletion of its message, by the retention and no longer") {
   World world;
   world.options.idempotencyRetention = 10min;

@@ -145,6 +145,11 @@ TEST_CASE("P5: a key names the same messages after subscriptions changed, in eve
     return Published::told(receipt) == "duplicate alice1 bob1" && ids(receipt) == ids(first);
   };
   CHECK(isRepeated(Published::publish(*store, keyed("k"))));
+  CHECK_FALSE(Published::publish(*store, keyed("k")).isConflict);
+  Frame other = keyed("k");
+  other.type = "other";
+  CHECK(isRepeated(Published::publish(*store, other)));
+  CHECK(Published::publish(*store, other).isConflict);
   CHECK(isRepeated(Published::publish(*world.open(), keyed("k"))));
   const auto application = world.application();
   application->begin();

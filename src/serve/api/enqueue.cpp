@@ -27,13 +27,12 @@ constexpr std::size_t kPublishesTogether = 16;
 
 /// The outcome of one frame.
 struct Enqueued {
-  // Compared with the stored frame if it is a duplicate.
+  // Compared with the stored frame if it is a duplicate by its id.
   Frame frame = {};
   std::string problem = {};
   std::error_code failure = {};
+  // With `isConflict` also where the id was used for different content.
   EnqueueReceipt receipt = {};
-  // The key or id was used for different content.
-  bool isConflict = false;
   // The frame goes to all subscribers: `receipt` has the outcome, and the first message.
   bool isPublished = false;
   PublishReceipt published = {};
@@ -43,9 +42,14 @@ std::string_view dataOf(const Frame& frame) {
   return frame.data.empty() ? std::string_view("null") : std::string_view(frame.data);
 }
 
-bool isSame(const Frame& one, const Frame& other, bool isPublished) {
-  return (isPublished || one.peer == other.peer) && one.session == other.session && one.type == other.type &&
+bool isSame(const Frame& one, const Frame& other) {
+  return one.peer == other.peer && one.session == other.session && one.type == other.type &&
          dataOf(one) == dataOf(other);
+}
+
+bool isRepeatedById(const Enqueued& enqueued) {
+  return enqueued.problem.empty() && enqueued.receipt.status == EnqueueStatus::duplicate &&
+         enqueued.receipt.messageId == enqueued.frame.id;
 }
 
 bool isForNobody(const Enqueued& enqueued) {
@@ -65,7 +69,7 @@ int statusOf(const Enqueued& enqueued) {
   if (!enqueued.problem.empty()) {
     return 422;
   }
-  if (enqueued.isConflict) {
+  if (enqueued.receipt.isConflict) {
     return 409;
   }
   if (isForNobody(enqueued)) {
@@ -78,14 +82,14 @@ std::string statusName(const Enqueued& enqueued) {
   if (!enqueued.problem.empty()) {
     return std::string(toString(EnqueueStatus::invalidFrame));
   }
-  if (enqueued.isPublished && !enqueued.isConflict) {
+  if (enqueued.isPublished && !enqueued.receipt.isConflict) {
     return std::string(toString(enqueued.published.status));
   }
-  return enqueued.isConflict ? "conflict" : std::string(toString(enqueued.receipt.status));
+  return enqueued.receipt.isConflict ? "conflict" : std::string(toString(enqueued.receipt.status));
 }
 
 std::string detailOf(const Enqueued& enqueued) {
-  if (enqueued.isConflict) {
+  if (enqueued.receipt.isConflict) {
     // Which message it was is not said: it may be one that the caller may not see.
     return "this key or id was used with another peer, session, type or data: use another one";
   }
@@ -100,7 +104,7 @@ json::Line lineOf(const Enqueued& enqueued) {
   line.add("status", statusName(enqueued));
   if (enqueued.isPublished && statusOf(enqueued) < 400) {
     line.raw("messages", records::listOf(enqueued.published.messages));
-  } else if (enqueued.problem.empty() && enqueued.receipt.accepted()) {
+  } else if (enqueued.problem.empty() && enqueued.receipt.accepted() && !enqueued.receipt.isConflict) {
     line.add("message_id", enqueued.receipt.messageId).add("sequence", enqueued.receipt.sequence);
   }
   if (!enqueued.receipt.supersededId.empty()) {
@@ -197,8 +201,6 @@ private:
   void publishEnded(Enqueued& enqueued, std::error_code failure, PublishReceipt receipt) {
     enqueued.failure = failure;
     enqueued.receipt = asEnqueue(receipt);
-    // An enqueue to one peer had used the key.
-    enqueued.isConflict = !receipt.messages.empty() && receipt.messages.front().peer.empty();
     enqueued.published = std::move(receipt);
     if (hasEnded(1)) {
       start();
@@ -225,10 +227,7 @@ private:
     if (isOneStored) {
       service_.writeHealth().stored();
     }
-    const bool hasDuplicate = std::ranges::any_of(all_, [](const Enqueued& enqueued) {
-      return enqueued.problem.empty() && enqueued.receipt.status == EnqueueStatus::duplicate;
-    });
-    if (hasDuplicate) {
+    if (std::ranges::any_of(all_, isRepeatedById)) {
       service_.workers().answer(
           sharer_, [self = shared_from_this()] { return self->compared(); }, respond_);
     } else {
@@ -240,7 +239,7 @@ private:
   Response compared() {
     std::vector<Enqueued*> duplicates;
     for (Enqueued& enqueued : all_) {
-      if (enqueued.problem.empty() && enqueued.receipt.status == EnqueueStatus::duplicate) {
+      if (isRepeatedById(enqueued)) {
         duplicates.push_back(&enqueued);
       }
     }
@@ -253,8 +252,8 @@ private:
         stored = service_.reader().frame(enqueued->receipt.messageId);
         read = &enqueued->receipt.messageId;
       }
-      enqueued->isConflict =
-          enqueued->isConflict || (stored && !isSame(*stored, enqueued->frame, enqueued->isPublished));
+      EnqueueReceipt& receipt = enqueued->receipt;
+      receipt.isConflict = receipt.isConflict || (stored && !isSame(*stored, enqueued->frame));
     }
     return answer();
   }

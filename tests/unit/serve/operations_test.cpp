@@ -134,6 +134,31 @@ TEST_CASE("An idempotency key makes an enqueue happen once, with or without quot
   CHECK(enqueue(next, "[" + body + "]", kJson + "Idempotency-Key: a\r\n").status == 422);
 }
 
+TEST_CASE("P3: A key that was used for another type, session or data is refused, also behind its message's end") {
+  ServeStage stage(Settings{{"outbox.acked_retention", "\"0s\""}});
+  HttpAsker asker = stage.asker();
+  const std::string key = kJson + "Idempotency-Key: k\r\n";
+  const json first{{"peer", "bob"}, {"type", "invoice"}, {"data", 1}};
+  const HttpReply stored = enqueue(asker, first.dump(), key);
+  REQUIRE(stored.status == 201);
+  asker.ask("GET", stored.header("Location") + "?wait=30s");
+  REQUIRE(asker.ask("GET", stored.header("Location")).status == 404);
+  CHECK(enqueue(asker, first.dump(), key).status == 200);
+  for (const json& change : {json{{"type", "refund"}}, json{{"session", "s"}}, json{{"data", 2}}}) {
+    json other = first;
+    other.update(change);
+    const HttpReply reply = enqueue(asker, other.dump(), key);
+    CHECK(reply.status == 409);
+    // The message that has the key may be another caller's.
+    other["idempotency_key"] = "k";
+    const HttpReply batch = enqueue(asker, json::array({other}).dump());
+    CHECK(bodyOf(batch).at("results").at(0).at("status") == "conflict");
+    for (const HttpReply& one : {reply, batch}) {
+      CHECK(one.body.find(bodyOf(stored).at("message_id").get<std::string>()) == std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("An array is stored in its order, and a refused frame does not hinder the others") {
   ServeStage stage;
   HttpAsker asker = stage.asker();

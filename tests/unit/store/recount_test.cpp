@@ -277,7 +277,7 @@ TEST_CASE("P10: repair mends each row that a foreign statement made impossible, 
            "starts,retry_count,due_at_ms,started_at_ms,accepted_at_ms,type,data,checksum) "
            "VALUES('','',0,'f','urn:agent:x',1,0,1,"
            "0,1,1,0,0,1,'t','1',$)",
-           "INSERT INTO ackbox_idempotency_keys VALUES('k',1,'',1,1)",
+           "INSERT INTO ackbox_idempotency_keys VALUES('k',1,'',1,1,0)",
            "INSERT INTO ackbox_publications VALUES('k',0,1,'m',1)",
            "INSERT INTO ackbox_subscriptions VALUES('n',99,'*','',1)",
        }) {

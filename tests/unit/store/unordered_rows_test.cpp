@@ -30,7 +30,7 @@ TEST_CASE("verify names a lane or an unordered row that is not what it should be
   file.exec("UPDATE ackbox_session_states SET due_at_ms=5");
   CHECK(store::sqlite::verify(world.file, world.options).findings.size() >= 1);
   file.exec("UPDATE ackbox_session_states SET due_at_ms=0");
-  file.exec("INSERT INTO ackbox_idempotency_keys VALUES('k',1,'',1,0)");
+  file.exec("INSERT INTO ackbox_idempotency_keys VALUES('k',1,'',1,0,0)");
   CHECK(store::sqlite::verify(world.file, world.options).findings.size() >= 1);
 }
 

@@ -115,11 +115,11 @@ constexpr Break kBreaks[] = {
     {"sessions", "its state is missing", 2, "DELETE FROM ackbox_session_states WHERE session_id=2"},
     {"session_states", "its session is missing", 99, "INSERT INTO ackbox_session_states VALUES(99,0,0,0,0,0,0,0,0)"},
     {"idempotency_keys", "it names no message, but a number", 0,
-     "INSERT INTO ackbox_idempotency_keys VALUES('k',1,'',1,0)"},
+     "INSERT INTO ackbox_idempotency_keys VALUES('k',1,'',1,0,0)"},
     {"publications", "its key is not known", 0, "INSERT INTO ackbox_publications VALUES('k',0,1,'m',1)"},
     {"subscriptions", "its peer is missing or removed", 0, "INSERT INTO ackbox_subscriptions VALUES('n',99,'*','',0)"},
     {"idempotency_keys", "the message that it names stands before its first place", 0,
-     "INSERT INTO ackbox_idempotency_keys VALUES('k',1,~,5,0)"},
+     "INSERT INTO ackbox_idempotency_keys VALUES('k',1,~,5,0,0)"},
     {"sessions", "its peer is missing", 2, "UPDATE ackbox_sessions SET peer_id=99 WHERE id=2"},
     {"session_states", "its last sequence is behind a message of it", 1,
      "UPDATE ackbox_session_states SET last_sequence=2 WHERE session_id=1"},
@@ -366,7 +366,7 @@ TEST_CASE("P10: an index that its rows do not fit stays missing, and is named") 
 TEST_CASE("P10: a value of another type than its column's is found in each column, and data that is no JSON") {
   const std::string fill = std::string(kWaiting) +
                            "(3,'o','s',1,'f','urn:a',1,0,1,0,0,'t','1',0);"
-                           "INSERT INTO ackbox_idempotency_keys VALUES('k',1,'m',0,0);"
+                           "INSERT INTO ackbox_idempotency_keys VALUES('k',1,'m',0,0,0);"
                            "INSERT INTO ackbox_vacated_numbers VALUES(1,1,'m');"
                            "INSERT INTO ackbox_publications VALUES('k',0,1,'m',1);"
                            "INSERT INTO ackbox_subscriptions VALUES('n',1,'*','',0);"

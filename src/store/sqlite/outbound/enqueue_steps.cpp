@@ -32,7 +32,7 @@ EnqueueReceipt EnqueueSteps::run(const Frame& frame, std::optional<delivery::Pee
   }
   const WallTime now = clock_.wallNow();
   // Checked before the limits: a repetition gets its first receipt even if the queue is full.
-  if (auto repetition = keys_.find(frame.idempotencyKey, *peer, now)) {
+  if (auto repetition = keys_.find(frame, *peer, now)) {
     return *repetition;
   }
   if (auto repetition = rows_.repetitionOf(frame)) {
@@ -44,7 +44,7 @@ EnqueueReceipt EnqueueSteps::run(const Frame& frame, std::optional<delivery::Pee
     return *refusal;
   }
   EnqueueReceipt receipt = store(*peer, frame, replaced, now);
-  keys_.remember(frame.idempotencyKey, *peer, receipt, now);
+  keys_.remember(frame, *peer, receipt, now);
   return receipt;
 }
 
@@ -70,14 +70,14 @@ PublishReceipt EnqueueSteps::publish(const Frame& frame, std::span<const Subscri
     beforeLook();
   }
   const WallTime now = clock_.wallNow();
-  if (auto repetition = keys_.findPublished(frame.idempotencyKey, now)) {
+  if (auto repetition = keys_.findPublished(frame, now)) {
     return *repetition;
   }
   PublishReceipt receipt;
   if (subscribers.empty()) {
     receipt.status = PublishStatus::noSubscriber;
     receipt.detail = "no subscription fits the frame's type and session, so nothing was stored";
-    keys_.rememberPublished(frame.idempotencyKey, {}, receipt, now);
+    keys_.rememberPublished(frame, {}, receipt, now);
     return receipt;
   }
   beforeChange(frame);
@@ -100,7 +100,7 @@ PublishReceipt EnqueueSteps::publish(const Frame& frame, std::span<const Subscri
     receipt.messages.push_back(
         {one.peer, std::move(stored.messageId), stored.sequence, std::move(stored.supersededId)});
   }
-  keys_.rememberPublished(frame.idempotencyKey, subscribers, receipt, now);
+  keys_.rememberPublished(frame, subscribers, receipt, now);
   return receipt;
 }
 

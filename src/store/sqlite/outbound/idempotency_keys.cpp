@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "store/digest.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 
 namespace ackbox::store::sqlite {
@@ -17,14 +18,22 @@ constexpr delivery::PeerKey kOfPublish = 0;
 // The minimum time between two checks of a key that outlasts its retention.
 constexpr std::chrono::milliseconds kExtensionMin = std::chrono::minutes(1);
 
+std::int64_t digestOf(const Frame& frame) {
+  const std::string_view data = frame.data.empty() ? std::string_view("null") : frame.data;
+  return RowDigest().add(frame.session).add(frame.type).add(data).value();
+}
+
 }  // namespace
 
 IdempotencyKeys::IdempotencyKeys(sqlite3* connection, std::string_view prefix, std::chrono::milliseconds retention)
     : retention_(retention),
-      find_(connection, "SELECT message_id,sequence,keep_until_ms FROM #idempotency_keys WHERE key=?1 AND peer_id=?2",
+      find_(connection,
+            "SELECT message_id,sequence,keep_until_ms,digest FROM #idempotency_keys WHERE key=?1 AND "
+            "peer_id=?2",
             prefix),
       remember_(connection,
-                "REPLACE INTO #idempotency_keys(key,peer_id,message_id,sequence,keep_until_ms) VALUES(?1,?2,?3,?4,?5)",
+                "REPLACE INTO #idempotency_keys(key,peer_id,message_id,sequence,keep_until_ms,digest) "
+                "VALUES(?1,?2,?3,?4,?5,?6)",
                 prefix),
       over_(connection,
             "SELECT key,peer_id,message_id FROM #idempotency_keys WHERE keep_until_ms<=?1 ORDER BY keep_until_ms LIMIT "
@@ -42,7 +51,8 @@ IdempotencyKeys::IdempotencyKeys(sqlite3* connection, std::string_view prefix, s
                          prefix),
       forgetPublished_(connection, "DELETE FROM #publications WHERE key=?1", prefix) {}
 
-std::optional<EnqueueReceipt> IdempotencyKeys::find(std::string_view key, delivery::PeerKey peer, WallTime now) {
+std::optional<EnqueueReceipt> IdempotencyKeys::find(const Frame& frame, delivery::PeerKey peer, WallTime now) {
+  const std::string& key = frame.idempotencyKey;
   if (key.empty()) {
     return std::nullopt;
   }
@@ -54,11 +64,12 @@ std::optional<EnqueueReceipt> IdempotencyKeys::find(std::string_view key, delive
     }
     first.messageId = query.text(0);
     first.sequence = query.as<std::uint64_t>(1);
+    first.isConflict = query.integer(3) != digestOf(frame);
     if (query.instant(2) > now) {
       return first;
     }
   }
-  if (hasMessage({std::string(key), peer, first.messageId})) {
+  if (hasMessage({key, peer, first.messageId})) {
     return first;
   }
   // The messages of its publish must not remain for its next use.
@@ -66,38 +77,41 @@ std::optional<EnqueueReceipt> IdempotencyKeys::find(std::string_view key, delive
   return std::nullopt;
 }
 
-std::optional<PublishReceipt> IdempotencyKeys::findPublished(std::string_view key, WallTime now) {
-  if (!find(key, kOfPublish, now)) {
+std::optional<PublishReceipt> IdempotencyKeys::findPublished(const Frame& frame, WallTime now) {
+  const std::optional<EnqueueReceipt> first = find(frame, kOfPublish, now);
+  if (!first) {
     return std::nullopt;
   }
-  PublishReceipt receipt{PublishStatus::duplicate, publishedWith(key), {}};
+  PublishReceipt receipt{PublishStatus::duplicate, publishedWith(frame.idempotencyKey), {}, first->isConflict};
   if (receipt.messages.empty()) {
     receipt.detail = "nobody had subscribed when the key was first used: nothing was stored then or now";
   }
   return receipt;
 }
 
-void IdempotencyKeys::rememberPublished(std::string_view key, std::span<const Subscriber> subscribers,
+void IdempotencyKeys::rememberPublished(const Frame& frame, std::span<const Subscriber> subscribers,
                                         const PublishReceipt& receipt, WallTime now) {
   EnqueueReceipt first;
   if (!receipt.messages.empty()) {
     first.messageId = receipt.messages.front().messageId;
     first.sequence = receipt.messages.front().sequence;
   }
-  remember(key, kOfPublish, first, now);
+  const std::string& key = frame.idempotencyKey;
+  remember(frame, kOfPublish, first, now);
   for (std::size_t index = 0; !key.empty() && index < subscribers.size(); ++index) {
     const PublishedMessage& message = receipt.messages[index];
     Query(rememberPublished_, key, index, subscribers[index].peer, message.messageId, message.sequence).run();
   }
 }
 
-void IdempotencyKeys::remember(std::string_view key, delivery::PeerKey peer, const EnqueueReceipt& receipt,
+void IdempotencyKeys::remember(const Frame& frame, delivery::PeerKey peer, const EnqueueReceipt& receipt,
                                WallTime now) {
-  if (key.empty()) {
+  if (frame.idempotencyKey.empty()) {
     return;
   }
   purge(now);
-  Query(remember_, key, peer, receipt.messageId, receipt.sequence, now + retention_).run();
+  Query(remember_, frame.idempotencyKey, peer, receipt.messageId, receipt.sequence, now + retention_, digestOf(frame))
+      .run();
 }
 
 void IdempotencyKeys::purge(WallTime now) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ackbox/frame.hpp"
 #include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 #include "delivery/types.hpp"
@@ -25,14 +26,15 @@ class IdempotencyKeys {
 public:
   IdempotencyKeys(sqlite3* connection, std::string_view prefix, std::chrono::milliseconds retention);
 
-  /// The receipt of a repetition: the first message to `peer` with `key`. Nothing if the key is free or empty.
-  [[nodiscard]] std::optional<EnqueueReceipt> find(std::string_view key, delivery::PeerKey peer, WallTime now);
-  /// Stores `key`, if it is not empty, for the message of `receipt` to `peer`. Deletes a few expired keys, so that they
-  /// are deleted twice as fast as they are added.
-  void remember(std::string_view key, delivery::PeerKey peer, const EnqueueReceipt& receipt, WallTime now);
+  /// The receipt of a repetition: the first message to `peer` with the key of `frame`. Nothing if the key is free or
+  /// empty.
+  [[nodiscard]] std::optional<EnqueueReceipt> find(const Frame& frame, delivery::PeerKey peer, WallTime now);
+  /// Stores the key of `frame`, if it is not empty, for the message of `receipt` to `peer`. Deletes a few expired keys,
+  /// so that they are deleted twice as fast as they are added.
+  void remember(const Frame& frame, delivery::PeerKey peer, const EnqueueReceipt& receipt, WallTime now);
   /// The same for a publish.
-  [[nodiscard]] std::optional<PublishReceipt> findPublished(std::string_view key, WallTime now);
-  void rememberPublished(std::string_view key, std::span<const Subscriber> subscribers, const PublishReceipt& receipt,
+  [[nodiscard]] std::optional<PublishReceipt> findPublished(const Frame& frame, WallTime now);
+  void rememberPublished(const Frame& frame, std::span<const Subscriber> subscribers, const PublishReceipt& receipt,
                          WallTime now);
 
 private:

@@ -132,6 +132,7 @@ CREATE TABLE #idempotency_keys(  -- keys that enqueues and publishes were given
   message_id TEXT NOT NULL,       -- of the first message that was enqueued with it; empty: of a publish to nobody
   sequence INTEGER NOT NULL,      -- as in that enqueue's receipt
   keep_until_ms INTEGER NOT NULL, -- and for as long as the message is in the outbox
+  digest INTEGER NOT NULL,        -- of the session, type and data that it was given for
   PRIMARY KEY(key, peer_id)
 ) WITHOUT ROWID;
 CREATE INDEX #idempotency_keys_keep_until ON #idempotency_keys(keep_until_ms);
