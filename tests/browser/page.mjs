@@ -86,8 +86,16 @@ async function pauseAndResume(what, row, states) {
   await row.getByRole('button', { name: 'Pause' }).click();
   await row.locator('.badge[data-state=paused]').waitFor();
   check((await row.getByRole('button', { name: 'Pause' }).count()) === 0, `${what} that is paused is not paused again`);
-  await row.getByRole('button', { name: 'Resume' }).click();
+  const resume = row.getByRole('button', { name: 'Resume' });
+  const { x, y, width, height } = await resume.boundingBox();
+  await resume.click();
   await row.locator(states).first().waitFor();
+  // A second tap hits what is in the place now.
+  await page.mouse.click(x + width / 2, y + height / 2);
+  await page.waitForTimeout(700);
+  await page.mouse.click(x + width / 2, y + height / 2);
+  await row.locator('button:not([aria-disabled])').first().waitFor();
+  check((await row.locator('.badge[data-state=paused]').count()) === 0, `${what} is not paused again by a second tap`);
   check((await row.getByRole('button', { name: 'Resume' }).count()) === 0, `${what} is paused and resumed`);
 }
 await page.goto(`${url}peers`);
@@ -124,7 +132,7 @@ check(!(await page.textContent('main')).includes('carol'), 'a peer is removed');
 // A message, and one dead letter discarded.
 await page.goto(`${url}messages/attack-1`);
 check((await page.textContent('h1')) === 'attack-1', 'the view of a message has its id');
-check((await page.textContent('.title .badge')) === 'failed', 'and its state');
+check((await page.textContent('.title .badge')) === 'dead letter', 'and its state');
 check((await page.textContent('.lead')).includes('rejected-request'), 'and why it stands there');
 check((await page.locator('.facts dd time').first().getAttribute('title')).endsWith(' UTC'), 'and instants in full');
 check((await page.locator('table:has-text("Attempts") tbody tr').count()) === 1, 'and its attempts');

@@ -41,7 +41,7 @@ Html namesOf(const std::set<std::string>& names, std::string_view noun) {
 Html filters(const View& view, const DeadLetterOverview& overview) {
   Html html;
   html.raw("<form class=\"filters\" method=\"get\" action=\"").text(view.root).raw("dead-letters\">\n");
-  html.add(textField("Peer", "peer", overview.peer)).add(textField("Type", "type", overview.type));
+  html.add(textField("Peer, exactly", "peer", overview.peer)).add(textField("Type, exactly", "type", overview.type));
   return html.raw("<button type=\"submit\">Show</button></form>\n");
 }
 
@@ -98,8 +98,8 @@ Html deadLettersView(const View& view, const DeadLetterOverview& overview) {
         .add(isFiltered && overview.failed != 0
                  ? emptyNote("No dead letter fits.", "Choose another peer or type.")
                  : emptyNote("There are no dead letters.",
-                             "A message that is given up is listed here, with the reason, until you retry or discard "
-                             "it."))
+                             "A message that is not sent any more is listed here, with the reason, until you retry "
+                             "or discard it."))
         .raw("</div>\n");
   }
   html.raw("<p class=\"lead\"><strong>").number(overview.failed);
@@ -110,7 +110,7 @@ Html deadLettersView(const View& view, const DeadLetterOverview& overview) {
     html.raw("; Retry and Discard act on whole groups, also on older dead letters.");
   }
   html.raw("</p>\n");
-  CardTable table("Groups of dead letters", {"Reason", "Newest error", "#Count", "Peer and type", "Failed", "Actions"},
+  CardTable table("Groups of dead letters", {"Reason", "Newest error", "#Count", "Peer and type", "Since", "Actions"},
                   true);
   for (std::size_t at = 0; at < std::min(kGroupsShown, overview.groups.size()); ++at) {
     addRow(view, overview, overview.groups[at], table);

@@ -52,8 +52,8 @@ Html filters(const View& view, const InboxList& list) {
     html.add(option(state, state, list.state));
   }
   html.raw("</select></label>\n")
-      .add(textField("Sender", "source", list.source))
-      .add(textField("Id, type, session, sender or error", "text", list.text));
+      .add(textField("Sender, exactly", "source", list.source))
+      .add(textField("Id or type, or a part of session, sender or error", "text", list.text));
   return html.raw("<button type=\"submit\">Show</button></form>\n");
 }
 

@@ -100,7 +100,7 @@ Html messageView(const View& view, const Explanation& explanation, const std::op
   const MessageInfo& message = explanation.message;
   Html html;
   html.raw("<div data-live=\"message\"><header class=\"title\"><h1 class=\"id\">").text(message.messageId).raw("</h1>");
-  html.add(badge(records::nameOf(message.state))).raw("<span class=\"actions\">");
+  html.add(badge(message.state)).raw("<span class=\"actions\">");
   if (message.state == MessageState::failed) {
     const std::string filter = "{\"ids\":[" + json::asString(message.messageId) + "]}";
     html.add(bulkActions(view, "with this id", filter));

@@ -24,17 +24,18 @@ Html filters(const View& view, const MessageList& list) {
   Html html;
   html.raw("<form class=\"filters\" method=\"get\" action=\"").text(view.root).raw("messages\">\n");
   html.raw("<label>State <select name=\"state\">").add(option("", "any", list.state));
-  for (const std::string_view state : {"pending", "sending", "sent", "acked", "failed"}) {
-    html.add(option(state, state, list.state));
+  for (const MessageState state :
+       {MessageState::pending, MessageState::sending, MessageState::sent, MessageState::acked, MessageState::failed}) {
+    html.add(option(records::nameOf(state), wordOf(state), list.state));
   }
   html.raw("</select></label>\n<label>Peer <select name=\"peer\">").add(option("", "any", list.peer));
   for (const std::string& peer : list.peers) {
     html.add(option(peer, peer, list.peer));
   }
   html.raw("</select></label>\n")
-      .add(textField("Session", "session", list.session))
-      .add(textField("Type", "type", list.type))
-      .add(textField("Error", "text", list.text, "a part of it"))
+      .add(textField("Session, exactly", "session", list.session))
+      .add(textField("Type, exactly", "type", list.type))
+      .add(textField("A part of the error", "text", list.text))
       .raw("<label>Enqueued ");
   html.raw("<select name=\"within\">");
   for (const Span& span : kSpans) {
@@ -61,7 +62,7 @@ Html messageTable(const View& view, std::string_view caption, const std::vector<
       session.add(breakable(message.session)).raw(" · ").number(message.sequence);
     }
     table.cell(messageLink(view, message.messageId).add(beneath(breakable(message.type))))
-        .cell(badge(records::nameOf(message.state)))
+        .cell(badge(message.state))
         .cell(breakable(message.peer).add(beneath(session)))
         .cell(ago(view.now, message.enqueuedAt))
         .number(message.retryCount)

@@ -69,7 +69,7 @@ Html peersTable(const View& view, std::vector<records::PeerFigures> peers) {
   const std::size_t all = peers.size();
   sortByNeed(peers);
   peers.resize(std::min(all, kShown));
-  CardTable table("Peers", {"Peer", "State", "Since", "Last error", "#Pending", "#Dead", "#Acknowledged"});
+  CardTable table("Peers", {"Peer", "State", "Since", "Last error", "#Pending", "#Dead letters", "#Acknowledged"});
   for (const records::PeerFigures& peer : peers) {
     table.cell(link(view, "peers/" + percentEncoded(peer.figures.peer), peer.figures.peer))
         .cell(badge(stateOf(peer)))

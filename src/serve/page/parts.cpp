@@ -5,6 +5,7 @@
 
 #include "ackbox/version.hpp"
 #include "base/hex.hpp"
+#include "records/message.hpp"
 #include "records/text.hpp"
 #include "serve/page/assets.hpp"
 
@@ -48,6 +49,11 @@ Html navigation(const View& view, std::string_view current) {
     html.raw(">").text(entry.name).raw("</a></li>");
   }
   return html.raw("</ul></nav>");
+}
+
+Html badge(std::string_view state, std::string_view word) {
+  Html html;
+  return html.raw("<span class=\"badge\" data-state=\"").text(state).raw("\">").text(word).raw("</span>");
 }
 
 /// `text` as one shell word, in single quotes.
@@ -108,8 +114,15 @@ Html ago(WallTime now, std::optional<WallTime> instant) {
 }
 
 Html badge(std::string_view state) {
-  Html html;
-  return html.raw("<span class=\"badge\" data-state=\"").text(state).raw("\">").text(state).raw("</span>");
+  return badge(state, state);
+}
+
+Html badge(MessageState state) {
+  return badge(records::nameOf(state), wordOf(state));
+}
+
+std::string wordOf(MessageState state) {
+  return state == MessageState::failed ? "dead letter" : records::nameOf(state);
 }
 
 Html emptyNote(Markup what, Markup meaning) {
@@ -206,7 +219,7 @@ Html inboxActions(const View& view, std::string_view subject, const std::string&
   if (mayRun) {
     html.raw("<button type=\"button\" class=\"act\" data-inbox=\"retry\">Run now</button>");
   }
-  return html.raw("<button type=\"button\" class=\"act\" data-inbox=\"discard\">Give up…</button></span>");
+  return html.raw("<button type=\"button\" class=\"act\" data-inbox=\"discard\">Discard…</button></span>");
 }
 
 Html giveUpAction(const View& view, const std::string& messageId) {
@@ -215,7 +228,7 @@ Html giveUpAction(const View& view, const std::string& messageId) {
     return html;
   }
   html.raw("<button type=\"button\" class=\"act\" data-fail=\"").text(messageId);
-  return html.raw("\">Give up…</button>");
+  return html.raw("\">Make dead letter…</button>");
 }
 
 Html resendAction(const View& view, const std::string& messageId) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ackbox/clock.hpp"
+#include "ackbox/message.hpp"
 #include "serve/http/caller.hpp"
 #include "serve/page/html.hpp"
 
@@ -42,6 +43,9 @@ struct View {
 
 /// A state as a coloured word.
 [[nodiscard]] Html badge(std::string_view state);
+[[nodiscard]] Html badge(MessageState state);
+/// What the page calls it.
+[[nodiscard]] std::string wordOf(MessageState state);
 
 /// The note in place of an empty list: what is absent, and what that means or what to do.
 [[nodiscard]] Html emptyNote(Markup what, Markup meaning);
@@ -76,7 +80,7 @@ struct View {
 
 /// Buttons that preview a retry or a discard of dead letters, and then make it. `filter` is JSON.
 [[nodiscard]] Html bulkActions(const View& view, std::string_view subject, const std::string& filter);
-/// Buttons that run received frames now, or give them up for a reason that is asked for. `choice` is JSON in the form
+/// Buttons that run received frames now, or discard them for a reason that is asked for. `choice` is JSON in the form
 /// of `POST /v1/inbox:retry`; `subject` names them. `mayRun`: whether something would run.
 [[nodiscard]] Html inboxActions(const View& view, std::string_view subject, const std::string& choice, bool mayRun);
 /// A button that makes a message that waits a dead letter, for a reason that is asked for.

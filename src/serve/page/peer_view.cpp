@@ -8,7 +8,7 @@ namespace ackbox::serve::page {
 namespace {
 
 Html facts(const View& view, const records::PeerFigures& peer) {
-  CardTable table("Figures", {"State", "#Pending", "#In flight", "#Deferred", "#Dead", "#Acknowledged"}, true);
+  CardTable table("Figures", {"State", "#Pending", "#In flight", "#Deferred", "#Dead letters", "#Acknowledged"}, true);
   table.cell(badge(stateOf(peer)).add(circuitInstants(view, peer.circuit)))
       .number(peer.figures.pending)
       .number(peer.figures.sending)

@@ -8,20 +8,16 @@
 namespace ackbox::serve::page {
 namespace {
 
-Html holdActions(const View& view, const records::PeerFigures& peer) {
+Html holdAction(const View& view, const records::PeerFigures& peer) {
   const std::string target = "peers/" + percentEncoded(peer.figures.peer);
-  switch (peer.circuit.state) {
-    case PeerState::up:
-      return action(view, "Pause", target + ":pause");
-    case PeerState::paused:
-      return action(view, "Resume", target + ":resume");
-    case PeerState::down:
-    case PeerState::held:
-    case PeerState::disabled:
-      break;
-  }
-  Html html = action(view, "Try again now", target + ":resume");
-  return html.add(action(view, "Pause", target + ":pause"));
+  return peer.circuit.state == PeerState::paused ? action(view, "Resume", target + ":resume")
+                                                 : action(view, "Pause", target + ":pause");
+}
+
+/// Last, so that no other button takes its place when the peer is up again.
+Html probeAction(const View& view, const records::PeerFigures& peer) {
+  const bool isAway = peer.circuit.state != PeerState::up && peer.circuit.state != PeerState::paused;
+  return isAway ? action(view, "Try again now", "peers/" + percentEncoded(peer.figures.peer) + ":resume") : Html();
 }
 
 /// The form that adds a peer to the file.
@@ -53,7 +49,7 @@ Html peerActions(const View& view, const records::PeerFigures& peer) {
   if (peer.circuit.isRemoved) {
     return {};
   }
-  return holdActions(view, peer).add(testAction(view, peer.figures.peer));
+  return holdAction(view, peer).add(testAction(view, peer.figures.peer)).add(probeAction(view, peer));
 }
 
 Html deadLink(const View& view, const records::PeerFigures& peer) {
@@ -96,7 +92,7 @@ Html peersView(const View& view, std::vector<records::PeerFigures> peers) {
   }
   // A row must not move while somebody aims at its buttons.
   std::ranges::sort(peers, {}, [](const records::PeerFigures& peer) { return peer.figures.peer; });
-  CardTable table("Peers", {"Peer", "State", "#Pending", "#Dead", "Last error", "Actions"}, true);
+  CardTable table("Peers", {"Peer", "State", "#Pending", "#Dead letters", "Last error", "Actions"}, true);
   for (const records::PeerFigures& peer : peers) {
     table.cell(link(view, "peers/" + percentEncoded(peer.figures.peer), peer.figures.peer))
         .cell(badge(stateOf(peer)).add(circuitInstants(view, peer.circuit)))

@@ -11,7 +11,7 @@ Html searchForm(const View& view, const std::string& text) {
   html.raw("<form class=\"filters\" method=\"get\" action=\"")
       .text(view.root)
       .raw("search\" role=\"search\" aria-label=\"By id, key, session, type or error\">\n");
-  html.raw("<label>Id, key, session, type or error <input type=\"search\" name=\"q\" value=\"");
+  html.raw("<label>Id, key, session or type, or a part of an error <input type=\"search\" name=\"q\" value=\"");
   return html.text(text).raw("\" autocomplete=\"off\"></label>\n<button type=\"submit\">Search</button></form>\n");
 }
 

@@ -39,12 +39,8 @@ std::string_view stateOf(const View& view, const SessionStats& session) {
 /// The actions that are possible in the session's state.
 Html sessionActions(const View& view, const SessionStats& session) {
   const std::string target = targetOf(session.peer, session.session);
-  Html html;
-  if (session.blockedAt) {
-    html.add(action(view, "Unblock", target + ":unblock"));
-  }
-  return html.add(session.pausedAt ? action(view, "Resume", target + ":resume")
-                                   : action(view, "Pause", target + ":pause"));
+  Html html = session.pausedAt ? action(view, "Resume", target + ":resume") : action(view, "Pause", target + ":pause");
+  return session.blockedAt ? html.add(action(view, "Unblock", target + ":unblock")) : html;
 }
 
 /// Since when the session is held, or when it continues.
@@ -72,7 +68,7 @@ Html sessionsView(const View& view, const SessionList& list) {
                              "or is paused."));
   } else {
     CardTable table("With messages that wait or dead letters, or paused",
-                    {"Session and peer", "State", "#Waiting", "#Dead", "#Newest", "#Accepted", "Actions"});
+                    {"Session and peer", "State", "#Waiting", "#Dead letters", "#Newest", "#Accepted", "Actions"});
     for (const SessionStats& session : list.page.sessions) {
       table.cell(sessionLink(view, session.peer, session.session).add(beneath(breakable(session.peer))))
           .cell(badge(stateOf(view, session)).add(beneath(instantsOf(view, session))))

@@ -339,7 +339,47 @@ TEST_CASE("A search that did not read all of the file says so") {
   CHECK(page::searchView(view, result).str().find("stopped early") != std::string::npos);
 }
 
-TEST_CASE("What callers changed is listed, the newest first, and a message that waits can be given up") {
+TEST_CASE("A message that is not sent any more has one name in all views, and filters say what they match exactly") {
+  const page::View view = operatorView();
+  MessageInfo message = messageOf("a");
+  message.state = MessageState::failed;
+  Explanation explanation;
+  explanation.message = message;
+  page::MessageList list;
+  list.page.messages = {message};
+  const std::string listed = page::messagesView(view, list).str();
+  for (const std::string& html : {page::messageView(view, explanation, std::nullopt).str(), listed}) {
+    CHECK(html.find(R"(data-state="failed">dead letter<)") != std::string::npos);
+  }
+  CHECK(listed.find(R"(<option value="failed">dead letter</option>)") != std::string::npos);
+  for (const char* const label : {"Session, exactly", "Type, exactly", "A part of the error"}) {
+    CHECK(listed.find(label) != std::string::npos);
+  }
+  CHECK(page::inboxView(view, {}).str().find("Sender, exactly") != std::string::npos);
+}
+
+TEST_CASE("The buttons of a peer keep their places when its state changes") {
+  const page::View view = operatorView();
+  const auto labels = [&](PeerState state) {
+    records::PeerFigures peer;
+    peer.figures.peer = "bob";
+    peer.circuit.state = state;
+    std::string html = page::peerActions(view, peer).str();
+    std::string names;
+    for (std::size_t at = html.find("</button>"); at != std::string::npos; at = html.find("</button>")) {
+      names += html.substr(html.rfind('>', at) + 1, at - html.rfind('>', at) - 1) + ";";
+      html.erase(0, at + 1);
+    }
+    return names;
+  };
+  CHECK(labels(PeerState::up) == "Pause;Send a test message;");
+  CHECK(labels(PeerState::paused) == "Resume;Send a test message;");
+  for (const PeerState away : {PeerState::down, PeerState::held, PeerState::disabled}) {
+    CHECK(labels(away) == "Pause;Send a test message;Try again now;");
+  }
+}
+
+TEST_CASE("What callers changed is listed, the newest first, and a message that waits can be made a dead letter") {
   page::View view = operatorView();
   CHECK(page::changesView(view, {}).str().find("No caller has changed anything.") != std::string::npos);
   Audit audit(nullptr, systemClock());

@@ -66,6 +66,23 @@ function showAddress() {
   }
 }
 
+// After a change, the buttons of peers and sessions do nothing for a moment: where the button was, there may be its
+// opposite, or that of another row, and a second tap would take the first one back.
+
+const restFor = 1500;
+let restsUntil = 0;
+
+function showRest() {
+  const isResting = restsUntil > Date.now();
+  for (const button of all('[data-post]')) button.ariaDisabled = isResting ? 'true' : null;
+}
+
+function rest(time) {
+  restsUntil = Date.now() + time;
+  showRest();
+  setTimeout(showRest, time);
+}
+
 // Live views: the server renders them again, and the script replaces their parts.
 
 let refreshedAt = Date.now();
@@ -73,10 +90,11 @@ let refreshTimer = 0;
 // The page is being left, and is not refreshed any more.
 let isLeaving = false;
 
-function keyOf(node) {
+// `isLoose`: the same for a button and its opposite.
+function keyOf(node, isLoose) {
   const data = node.dataset;
   const filter = node.closest('[data-filter]')?.dataset.filter;
-  return [node.tagName, data.post, data.bulk, data.test, data.inbox, data.fail, data.remove, filter, node.getAttribute('href')].join(' ');
+  return [node.tagName, isLoose ? data.post?.replace(/:(pause|resume)$/, '') : data.post, data.bulk, data.test, data.inbox, data.fail, data.remove, filter, node.getAttribute('href')].join(' ');
 }
 
 async function refresh() {
@@ -92,10 +110,12 @@ async function refresh() {
   for (const part of all('[data-live]')) {
     const next = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
     if (!next || next.innerHTML === part.innerHTML) continue;
-    const focused = part.contains(document.activeElement) ? keyOf(document.activeElement) : null;
+    const focused = part.contains(document.activeElement) ? document.activeElement : null;
     const taken = document.adoptNode(next);
     part.replaceWith(taken);
-    if (focused) all('button, a', taken).find((node) => keyOf(node) === focused)?.focus();
+    showRest();
+    const alike = (isLoose) => all('button, a', taken).find((node) => keyOf(node, isLoose) === keyOf(focused, isLoose));
+    if (focused) (alike(false) ?? alike(true))?.focus();
   }
   showTimes();
   showAddress();
@@ -289,7 +309,8 @@ async function send(method, target, body) {
 const post = (target, body) => send('POST', target, body);
 
 async function act(button) {
-  button.disabled = true;
+  if (restsUntil > Date.now()) return;
+  rest(30000);
   try {
     const { changed } = await post(button.dataset.post);
     const [, names, verb] = button.dataset.post.match(/^\w+\/(.*):(\w+)$/);
@@ -297,10 +318,11 @@ async function act(button) {
     const said = { pause: 'is paused; its messages wait', resume: 'is tried again now', unblock: 'goes on' }[verb];
     toast(changed || verb === 'resume' ? `${name} ${said}.` : `${name}: nothing had to be changed.`);
     await refresh();
+    rest(restFor);
   } catch (error) {
     toast(error.message, true);
+    rest(0);
   }
-  button.disabled = false;
 }
 
 async function sendTest(button) {
@@ -405,21 +427,21 @@ async function bulk(button) {
   }
 }
 
-// Asks for the reason of what is given up; nothing if it is not to be.
-async function askReason(what, fate, usual) {
+// Asks for the reason of what is not to be tried any more; nothing if it is.
+async function askReason(verb, what, fate, usual) {
   const label = element('label', 'Reason ');
   const reason = element('input');
   reason.value = usual;
   reason.maxLength = 128;
   label.append(reason);
-  const isAgreed = await ask('Give it up?', [element('p', `${what}.`), element('p', fate), label], 'Give up', 'danger');
+  const isAgreed = await ask(`${verb}?`, [element('p', `${what}.`), element('p', fate), label], verb, 'danger');
   return isAgreed ? reason.value.trim() || usual : null;
 }
 
-async function giveUp(button) {
+async function makeDead(button) {
   const { fail: id } = button.dataset;
   try {
-    const reason = await askReason(`Message ${id}`, 'It becomes a dead letter with this reason, and is not sent any more unless it is retried. Its session goes on.', 'marked-failed');
+    const reason = await askReason('Make dead letter', `Message ${id}`, 'It becomes a dead letter with this reason, and is not sent any more unless it is retried. Its session goes on.', 'marked-failed');
     if (reason === null) return button.focus();
     const { changed } = await ended(await post('messages:mark-failed', JSON.stringify({ ids: [id], reason })));
     toast(changed ? `${id} is a dead letter now.` : 'It is on its way at this moment, or has ended. Try again.', !changed);
@@ -464,12 +486,12 @@ async function changeInbox(button) {
   let choice = filter;
   try {
     if (verb === 'discard') {
-      const reason = await askReason(subject, 'It is not worked on any more, for good. Its sender gets a dead letter with this reason.', 'discarded');
+      const reason = await askReason('Discard', subject, 'It is not worked on any more, for good. Its sender gets a dead letter with this reason.', 'discarded');
       if (reason === null) return button.focus();
       choice = JSON.stringify({ ...JSON.parse(choice), reason });
     }
     const { changed } = await ended(await post(`inbox:${verb}`, choice));
-    const done = verb === 'discard' ? 'It is given up; its sender learns it.' : 'It runs as soon as its application takes it.';
+    const done = verb === 'discard' ? 'It is discarded; its sender learns it.' : 'It runs as soon as its application takes it.';
     toast(changed ? done : 'An application works on it, or it has ended.');
     await refresh();
   } catch (error) {
@@ -533,7 +555,7 @@ document.addEventListener('click', (event) => {
   if (button.dataset.bulk) bulk(button);
   if (button.dataset.test) sendTest(button);
   if (button.dataset.inbox) changeInbox(button);
-  if (button.dataset.fail) giveUp(button);
+  if (button.dataset.fail) makeDead(button);
   if (button.dataset.resend) resend(button);
   if (button.dataset.remove) remove(button);
   if (button.dataset.copy) {
