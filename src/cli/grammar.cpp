@@ -223,7 +223,7 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
   inboxRetry.add_flag("--all", arguments.all, "All deferred frames");
   CLI::App& inboxDiscard = grammar.change(
       "inbox-discard",
-      "Give deferred frames up, for good: their senders get a dead letter. Refused for a frame that is running");
+      "Discard deferred frames, for good: their senders get a dead letter. Refused for a frame that is running");
   grammar.addFrameIds(inboxDiscard);
   grammar.addFrames(inboxDiscard);
   inboxDiscard.add_flag("--all", arguments.all, "All deferred frames");

@@ -126,7 +126,7 @@ int reportFrames(Console& console, const char* done, std::uint64_t changed) {
 }
 
 constexpr const char* kRunsAgain = "a process with a handler runs it again when its turn comes";
-constexpr const char* kGivenUp = "given up; its sender gets a dead letter";
+constexpr const char* kDiscarded = "discarded; its sender gets a dead letter";
 
 }  // namespace
 
@@ -213,7 +213,7 @@ int inboxDiscard(Console& console, const Arguments& arguments) {
   }
   const std::string reason = arguments.reason.value_or("discarded");
   if (!arguments.ids.empty()) {
-    return changeFrames(console, arguments, kGivenUp,
+    return changeFrames(console, arguments, kDiscarded,
                         [&reason](OutboxOperator& outbox, const std::string& source, const std::string& id) {
                           return outbox.discardInbox(source, id, reason);
                         });
@@ -228,11 +228,11 @@ int inboxDiscard(Console& console, const Arguments& arguments) {
       count += page.frames.size();
       after = page.next;
     } while (after != 0);
-    return console.fail(kNothing, "this would give up " + records::countText(count, "deferred frame") +
+    return console.fail(kNothing, "this would discard " + records::countText(count, "deferred frame") +
                                       " for good, except those that run; say --yes to do it");
   }
   OutboxOperator outbox = openToChange(console.world(), arguments);
-  return reportFrames(console, "given up", outbox.discardInbox(filter, reason));
+  return reportFrames(console, "discarded", outbox.discardInbox(filter, reason));
 }
 
 }  // namespace ackbox::cli

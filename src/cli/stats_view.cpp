@@ -35,7 +35,7 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
   row("retained", stats.ackedRetained, "acknowledged and kept");
   row("enqueued", stats.enqueued, "since the file was made");
   row("acked", stats.acked, ackedText(stats, now));
-  row("given up", stats.failedTotal);
+  row("dead letters", stats.failedTotal, "since the file was made");
   row("retries", stats.totalRetries);
   row("superseded", stats.superseded, "taken away by a later message");
   row("stale", stats.staleSettles, "settles that came too late");

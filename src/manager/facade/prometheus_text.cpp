@@ -52,8 +52,8 @@ void addPeers(Exposition& out, const std::vector<PeerStats>& peers, const std::v
           &PeerStats::pendingBytes);
   perPeer("ackbox_enqueued_messages_total", Type::counter, "Messages stored by enqueues.", &PeerStats::enqueued);
   perPeer("ackbox_acked_messages_total", Type::counter, "Messages acknowledged by their peer.", &PeerStats::acked);
-  perPeer("ackbox_dead_letters_total", Type::counter, "Messages given up; a redriven one may count again.",
-          &PeerStats::failedTotal);
+  perPeer("ackbox_dead_letters_total", Type::counter,
+          "Messages that became dead letters; a redriven one may count again.", &PeerStats::failedTotal);
   perPeer("ackbox_retries_total", Type::counter, "Charged attempts that were scheduled again.",
           &PeerStats::totalRetries);
   out.family("ackbox_peer_up", Type::gauge, "1: messages go to the peer. 0: it is down, held, disabled or paused.");

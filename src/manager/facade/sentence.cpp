@@ -66,7 +66,7 @@ std::string heldText(const Reason& reason, const std::string& until, bool isProb
 }
 
 std::string deadLetterText(const Reason& reason, const MessageInfo& message, const std::string& until) {
-  return "it was given up" + (reason.until == WallTime{} ? std::string() : " at " + until) + " with reason " +
+  return "it is a dead letter" + (reason.until == WallTime{} ? std::string() : " since " + until) + " with reason " +
          reason.detail + (message.lastError.empty() ? std::string() : " (last error: " + message.lastError + ")") +
          "; retry or discard it";
 }

@@ -161,15 +161,14 @@ void InboundCompletion::report() const {
   const InboundFrame& frame = row_->frame;
   const std::string attempts = std::to_string(row_->retryCount + 1);
   if (isOver) {
-    log_.write(
-        LogLevel::warning, "frame-failed",
-        "a received frame was given up, and is a dead letter at its sender: " + (error_.empty() ? reason_ : error_),
-        {{"message", frame.id},
-         {"source", frame.source},
-         {"session", frame.session},
-         {"attempts", attempts},
-         {"reason", reason_},
-         {"error", error_}});
+    log_.write(LogLevel::warning, "frame-failed",
+               "a received frame has ended, and is a dead letter at its sender: " + (error_.empty() ? reason_ : error_),
+               {{"message", frame.id},
+                {"source", frame.source},
+                {"session", frame.session},
+                {"attempts", attempts},
+                {"reason", reason_},
+                {"error", error_}});
   } else {
     log_.write(LogLevel::info, "frame-retry", "a run of a received frame failed, and the frame runs again: " + error_,
                {{"message", frame.id},

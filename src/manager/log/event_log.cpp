@@ -68,7 +68,7 @@ EventLog::EventLog(EventHub& hub, Log& log) : log_(log) {
   if (log.takes(LogLevel::warning)) {
     subscriptions_.push_back(hub.failed.add([this](const FailedEvent& event) {
       log_.write(LogLevel::warning, "dead-letter",
-                 "a message was given up and is a dead letter: " + (event.error.empty() ? event.reason : event.error),
+                 "a message is a dead letter: " + (event.error.empty() ? event.reason : event.error),
                  {{"message", event.messageId},
                   {"peer", event.peer},
                   {"session", event.session},

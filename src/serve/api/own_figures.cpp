@@ -59,7 +59,7 @@ void OwnFigures::add(Failures& failures, const std::string& peer, std::string_vi
 
 void OwnFigures::writeFailures(Exposition& out, const std::vector<PeerStats>& peers) const {
   out.family("ackbox_failed_messages_total", Exposition::Type::counter,
-             "Messages given up, by reason, since this process began.");
+             "Messages that became dead letters, by reason, since this process began.");
   const MutexLock lock(failures_->mutex);
   for (const PeerStats& peer : peers) {
     for (const std::string_view reason : kReasons) {
