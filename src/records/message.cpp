@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 #include "records/text.hpp"
 
@@ -18,6 +23,26 @@ constexpr Field<MessageInfo> dueIn(Shown shown) {
   }>(shown);
 }
 
+/// Of a message that was retried, or sent again under its id: the instant of its enqueue, if its id is of ackbox's
+/// making. Such an id begins with that instant and ends in the row that the message had then (docs/message_ids.md).
+WallTime firstEnqueuedAt(const MessageInfo& message) {
+  constexpr std::size_t kIdLength = 36;
+  constexpr std::size_t kRowDigits = 10;
+  const std::string_view id = message.messageId;
+  if (id.size() != kIdLength || id.substr(13, 2) != "-7") {
+    return {};
+  }
+  const auto number = [](std::string_view digits, int base) {
+    std::int64_t value = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+    return error == std::errc() && end == digits.data() + digits.size() ? value : -1;
+  };
+  const std::int64_t row = number(id.substr(kIdLength - kRowDigits), 10);
+  const std::int64_t millis = number(std::string(id.substr(0, 8)).append(id.substr(9, 4)), 16);
+  const WallTime first{std::chrono::milliseconds(millis)};
+  return row > 0 && row < message.row && millis > 0 && first < message.enqueuedAt ? first : WallTime{};
+}
+
 constexpr std::array kMessage{
     field<&MessageInfo::messageId>("message_id", "Its id, by which the receiver knows repetitions.",
                                    {"Id", "ID", Form::id}),
@@ -32,7 +57,12 @@ constexpr std::array kMessage{
     field<&MessageInfo::retryCount>("retry_count",
                                     "Charged attempts: after more than `max_retries` it is a dead letter.",
                                     {"Retries", "RETRIES", Form::ordinal}),
-    field<&MessageInfo::enqueuedAt>("enqueued_at_ms", "When it was enqueued.", {"Enqueued", "ENQUEUED"}),
+    field<&MessageInfo::enqueuedAt>("enqueued_at_ms", "When it was enqueued, or last retried or sent again by hand.",
+                                    {"Enqueued", "ENQUEUED"}),
+    ifAny(field<firstEnqueuedAt>("first_enqueued_at_ms",
+                                 "When it was first enqueued, if it was retried or sent again since, and its id is of "
+                                 "ackbox's making.",
+                                 {"First enqueued"})),
     field<&MessageInfo::dueAt>("due_at_ms", "It is not sent before; of a dead letter, when it became one."),
     dueIn<MessageState::pending, MessageState::sent>({"Due", "DUE"}),
     dueIn<MessageState::failed>({"Failed"}),

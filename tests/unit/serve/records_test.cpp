@@ -207,6 +207,27 @@ TEST_CASE("a field that is added to a record's table is in every rendering of it
         std::string::npos);
 }
 
+TEST_CASE("a message that has another row than its id says was enqueued first when its id says") {
+  MessageInfo message;
+  message.messageId = "019ab5c2-7e1f-72bc-9f3a-7c0000012345";
+  message.row = 12'345;
+  message.enqueuedAt = WallTime(std::chrono::milliseconds(1'763'986'013'727));
+  const auto first = [&] {
+    const Json line = Json::parse(records::lineOf(message).text());
+    return line.value("first_enqueued_at_ms", std::int64_t{0});
+  };
+  CHECK(first() == 0);
+  message.row = 12'400;
+  message.enqueuedAt += std::chrono::hours(1);
+  CHECK(first() == 1'763'986'013'727);
+  for (const char* const id :
+       {"order-1", "019ab5c2-7e1f-42bc-9f3a-7c0000012345", "019ab5c2-7e1f-72bc-9f3a-7cabcdefabcd",
+        "019ab5cz-7e1f-72bc-9f3a-7c0000012345", "fffffff2-7e1f-72bc-9f3a-7c0000012345"}) {
+    message.messageId = id;
+    CHECK(first() == 0);
+  }
+}
+
 TEST_CASE("the page's view of a message shows each of its fields that has a label") {
   page::View view;
   view.now = WallTime(std::chrono::hours(24 * 365 * 50));
