@@ -119,6 +119,12 @@ public:
   /// `OutboxManager::onFailed` are called. Returns as `retry`.
   ChangeReceipt markFailed(std::string_view messageId, std::string_view reason = "marked-failed");
 
+  /// The same for all messages that match `filter`, which are pending or sent when their turn comes and were in the
+  /// file when this call began, in their order, in slices between which enqueues can run. Those in flight are left.
+  /// `OutboxReader::messages` lists them before. Returns the number of dead letters. Throws `Error` with
+  /// `invalidOption` if `filter.state` is another state. After a throw, the slices before it are done.
+  std::uint64_t markFailed(const MessageFilter& filter, std::string_view reason = "marked-failed");
+
   /// Stops the peer's messages from being claimed; requests under way finish, enqueues go on. The pause is kept in the
   /// file: it outlasts a restart, and every process obeys it within its poll interval.
   ///

@@ -52,8 +52,10 @@ int changeEach(Console& console, const Arguments& arguments, const char* done, c
 }
 
 bool hasFilter(const Arguments& arguments) {
-  return arguments.all || arguments.peer || arguments.session || arguments.typeWanted || arguments.reason ||
-         arguments.error || arguments.olderThan.count() > 0 || arguments.since || arguments.before;
+  // The reason of `mark-failed` is that of the dead letters that it makes.
+  const bool isByReason = arguments.reason && arguments.command != "mark-failed";
+  return arguments.all || arguments.peer || arguments.session || arguments.typeWanted || arguments.state ||
+         isByReason || arguments.error || arguments.olderThan.count() > 0 || arguments.since || arguments.before;
 }
 
 /// Whether there are either ids or a filter; a dry run needs a filter.
@@ -75,6 +77,9 @@ constexpr Subject kMessages{"message", "", ""};
 constexpr Subject kAcknowledged{
     "acknowledged message", "acknowledged ones with --peer, --session, --type, --since, --before or --all",
     "acknowledged messages are deleted at once, unless the agent keeps them (acked_retention)"};
+
+constexpr Subject kThatWait{"pending or sent message",
+                            "those with --peer, --session, --type, --state, --since, --before or --all", ""};
 
 int usage(Console& console, const Arguments& arguments, const Subject& subject) {
   if (!arguments.ids.empty() && !hasFilter(arguments)) {
@@ -135,6 +140,16 @@ std::uint64_t countOf(const OutboxReader& reader, const Filter& filter) {
     count += page.messages.size();
     after = page.next;
   } while (after != 0);
+  return count;
+}
+
+std::uint64_t countThatWait(const OutboxReader& reader, MessageFilter filter) {
+  const std::optional<MessageState> wanted = filter.state;
+  std::uint64_t count = 0;
+  for (const MessageState state : {MessageState::pending, MessageState::sent}) {
+    filter.state = state;
+    count += wanted.value_or(state) == state ? countOf(reader, filter) : 0;
+  }
   return count;
 }
 
@@ -309,8 +324,26 @@ int discard(Console& console, const Arguments& arguments) {
 
 int markFailed(Console& console, const Arguments& arguments) {
   const std::string reason = arguments.reason.value_or("marked-failed");
-  return changeEach(console, arguments, "failed",
-                    [&reason](OutboxOperator& outbox, const std::string& id) { return outbox.markFailed(id, reason); });
+  if (!isClear(arguments)) {
+    return usage(console, arguments, kThatWait);
+  }
+  if (!arguments.ids.empty()) {
+    return changeEach(console, arguments, "a dead letter", [&reason](OutboxOperator& outbox, const std::string& id) {
+      return outbox.markFailed(id, reason);
+    });
+  }
+  const MessageFilter filter = messageFilterOf(console.world(), arguments);
+  if (arguments.dryRun || !arguments.yes) {
+    const std::uint64_t count = countThatWait(openToRead(console.world(), arguments), filter);
+    if (arguments.dryRun) {
+      return report(console, arguments, kThatWait, count, "would_change",
+                    "would become dead letters; nothing was changed");
+    }
+    return console.fail(kNothing, "this would make dead letters of " + records::countText(count, kThatWait.name) +
+                                      ", except those in flight; say --yes to do it");
+  }
+  OutboxOperator outbox = openToChange(console.world(), arguments);
+  return reportDone(console, arguments, kThatWait, "became dead letters", outbox.markFailed(filter, reason));
 }
 
 }  // namespace ackbox::cli

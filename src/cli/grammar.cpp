@@ -81,12 +81,7 @@ public:
     command.add_option("--limit", arguments_.limit, "At most this many; 0: all (default 100)")->type_name("COUNT");
     command.add_option("--after", arguments_.after, "Continue after this row")->type_name("ROW");
   }
-  void addIds(CLI::App& command, bool required) {
-    CLI::Option* ids = command.add_option("ID", arguments_.ids, "Messages, by their ids")->type_name("");
-    if (required) {
-      ids->required();
-    }
-  }
+  void addIds(CLI::App& command) { command.add_option("ID", arguments_.ids, "Messages, by their ids")->type_name(""); }
   void addId(CLI::App& command) {
     command.add_option("ID", arguments_.ids, "The message's id")->required()->expected(1)->type_name("");
   }
@@ -121,7 +116,7 @@ public:
     command.add_option("--error", arguments_.error, "Dead letters whose last error contains this")->type_name("TEXT");
   }
   void addDeadLetters(CLI::App& command) {
-    addIds(command, false);
+    addIds(command);
     addPeerAndSession(command, "Dead letters");
     addType(command, "Dead letters");
     addCause(command);
@@ -201,7 +196,7 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
       "resend",
       "Send acknowledged messages once more that the file has kept (acked_retention), at the ends of their sessions: "
       "under their ids, as to a receiver that has lost them, or as new messages. The receiver sees it");
-  grammar.addIds(resend, false);
+  grammar.addIds(resend);
   grammar.addPeerAndSession(resend, "Messages");
   grammar.addType(resend, "Messages");
   grammar.addSpan(resend);
@@ -216,6 +211,9 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
   CLI::App& discard = grammar.change("discard", "Delete dead letters, for good");
   grammar.addDeadLetters(discard);
   discard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
+}
+
+void addEnding(Grammar& grammar, Arguments& arguments) {
   CLI::App& inboxRetry =
       grammar.change("inbox-retry", "Run deferred frames again now, and set their charged runs back to 0");
   grammar.addFrameIds(inboxRetry);
@@ -232,7 +230,16 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
       ->type_name("TEXT");
   inboxDiscard.add_flag("--yes", arguments.yes, "Really discard all that the filter chooses");
   CLI::App& markFailed = grammar.change("mark-failed", "Make pending or sent messages dead letters");
-  grammar.addIds(markFailed, true);
+  grammar.addIds(markFailed);
+  grammar.addPeerAndSession(markFailed, "Messages");
+  grammar.addType(markFailed, "Messages");
+  markFailed.add_option("--state", arguments.state, "Only those in this state")
+      ->type_name("STATE")
+      ->check(CLI::IsMember({"pending", "sent"}));
+  grammar.addSpan(markFailed);
+  markFailed.add_flag("--all", arguments.all, "All messages that wait");
+  markFailed.add_flag("--dry-run", arguments.dryRun, "Only say how many the filter chooses");
+  markFailed.add_flag("--yes", arguments.yes, "Really make dead letters of all that the filter chooses");
   markFailed.add_option("--reason", arguments.reason, "Why, short and stable (default marked-failed)")
       ->type_name("TEXT");
 }
@@ -423,6 +430,7 @@ std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
   addDaemon(*app, arguments);
   addReading(grammar, arguments);
   addChanging(grammar, arguments);
+  addEnding(grammar, arguments);
   addSteering(grammar, arguments);
   addSubscribing(grammar, arguments);
   addKeeping(grammar, arguments);

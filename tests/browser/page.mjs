@@ -107,6 +107,15 @@ await page.goto(`${url}sessions`);
 await pauseAndResume('a session', page.locator('tbody tr', { hasText: 'parcel-1' }),
   '.badge[data-state=waiting], .badge[data-state=backoff], .badge[data-state="in flight"]');
 
+// What waits becomes dead letters by the filters of the list.
+await page.goto(`${url}messages?state=pending&peer=away&session=parcel-2`);
+await page.getByRole('button', { name: 'Make dead letters…' }).click();
+// One of them may be on its way.
+await page.getByRole('button', { name: /^Make dead letters of [56]$/ }).click();
+await page.waitForSelector('.toast:has-text("dead letters now")', { timeout: 15000 });
+const made = (await api(page, 'GET', 'v1/messages?state=failed&peer=away&limit=100')).body.messages;
+check(made.length >= 5 && made.every(({ session }) => session === 'parcel-2'), 'messages of a filter become dead letters');
+
 // A peer is added, changed and removed, and a subscription with it.
 await page.goto(`${url}peers`);
 await page.click('summary:has-text("Add a peer")');
@@ -142,7 +151,7 @@ check((await page.textContent('#curl')).startsWith(`curl "${url}v1/messages"`), 
 await page.getByRole('button', { name: 'Discard…' }).click();
 await page.getByRole('button', { name: 'Discard 1', exact: true }).click();
 await page.waitForURL(`${url}dead-letters`);
-check((await api(page, 'GET', 'v1/stats')).body.failed === 15, 'a dead letter is discarded');
+check((await api(page, 'GET', 'v1/stats')).body.failed === 15 + made.length, 'a dead letter is discarded');
 
 // Without a script the views are there, and nothing that needs one.
 const plain = await open({ javaScriptEnabled: false });

@@ -96,14 +96,19 @@ std::uint64_t changeFrames(manager::Core& core, const InboxFilter& filter, const
   return changed;
 }
 
+/// The last row's: a change of many leaves alone what comes later.
+delivery::MessageKey lastKeyOf(manager::Core& core) {
+  return manager::commitBlocking(core.writer(), false,
+                                 [](store::Store& store) { return store.deadLetters().highestKey(); });
+}
+
 std::uint64_t repeatAll(manager::Core& core, MessageFilter filter) {
   if (filter.state.value_or(MessageState::acked) != MessageState::acked) {
     throw OptionError("filter.state", "must be acknowledged, or not be set: only such messages are sent again");
   }
   filter.state = MessageState::acked;
   filter.isNewestFirst = false;
-  const delivery::MessageKey until = manager::commitBlocking(
-      core.writer(), false, [](store::Store& store) { return store.deadLetters().highestKey(); });
+  const delivery::MessageKey until = lastKeyOf(core);
   std::uint64_t changed = 0;
   std::int64_t after = 0;
   do {
@@ -140,16 +145,19 @@ void reportFailed(manager::Core& core, std::string messageId, store::HandChange&
 }
 
 /// Messages that are in flight when their turn comes are left.
-std::uint64_t failAll(manager::Core& core, const MessageFilter& filter) {
+std::uint64_t failAll(manager::Core& core, MessageFilter filter, std::string_view reason) {
+  filter.isNewestFirst = false;
+  const delivery::MessageKey until = lastKeyOf(core);
   std::uint64_t failed = 0;
   std::int64_t after = 0;
   do {
-    const MessagePage page = core.reader().messages(filter, kSliceRows, after);
+    MessagePage page = core.reader().messages(filter, kSliceRows, after);
     after = page.next;
+    std::erase_if(page.messages, [until](const MessageInfo& message) { return message.row > until; });
     std::vector<store::HandChange> changes = manager::commitBlocking(core.writer(), true, [&](store::Store& store) {
       std::vector<store::HandChange> made;
       for (const MessageInfo& message : page.messages) {
-        made.push_back(store.deadLetters().change(message.messageId, delivery::Transition::fail, "peer-removed"));
+        made.push_back(store.deadLetters().change(message.messageId, delivery::Transition::fail, reason));
       }
       return made;
     });
@@ -157,7 +165,7 @@ std::uint64_t failAll(manager::Core& core, const MessageFilter& filter) {
       failed += changes[index].receipt.done() ? 1U : 0U;
       reportFailed(core, page.messages[index].messageId, std::move(changes[index]));
     }
-  } while (after != 0);
+  } while (after != 0 && after <= until);
   return failed;
 }
 
@@ -192,7 +200,7 @@ InboxHand discardingAs(std::string_view reason) {
   FrameResult result;
   result.outcome = Outcome::term;
   result.code = reason;
-  result.detail = "an operator of the receiver gave the frame up";
+  result.detail = "an operator of the receiver discarded the frame";
   return [result = std::move(result)](store::Store& store, store::InboxKey key) {
     const store::InboxChange change = store.inbox().discard(key, result, InboundOptions().processedRetention);
     if (change.receipt.done()) {
@@ -267,6 +275,21 @@ ChangeReceipt OutboxOperator::markFailed(std::string_view messageId, std::string
   return receipt;
 }
 
+std::uint64_t OutboxOperator::markFailed(const MessageFilter& filter, std::string_view reason) {
+  if (filter.state && filter.state != MessageState::pending && filter.state != MessageState::sent) {
+    throw OptionError("filter.state", "must be pending or sent, or not be set: only such messages become dead letters");
+  }
+  std::uint64_t failed = 0;
+  MessageFilter chosen = filter;
+  for (const MessageState state : {MessageState::pending, MessageState::sent}) {
+    if (filter.state.value_or(state) == state) {
+      chosen.state = state;
+      failed += failAll(manager::here(core_), chosen, reason);
+    }
+  }
+  return failed;
+}
+
 InboxReceipt OutboxOperator::retryInbox(std::string_view source, std::string_view messageId) {
   return changeFrame(manager::here(core_), source, messageId, retryFrame);
 }
@@ -317,7 +340,7 @@ PeerRemoval OutboxOperator::removePeer(std::string_view name, WaitingMessages wa
     // A search passes the file's other messages on its way, so none is made for what is not there.
     if (report.failed < report.left) {
       filter.state = state;
-      report.failed += failAll(core, filter);
+      report.failed += failAll(core, filter, "peer-removed");
     }
   }
   report.left -= std::min(report.left, report.failed);

@@ -54,6 +54,8 @@ Response answerOf(const BulkChange& change) {
 }
 
 constexpr std::size_t kIdsMost = 1'000;
+// As many pages as read about 500,000 rows.
+constexpr int kPreviewPagesMost = 50;
 // More elements than any list of a choice may have.
 constexpr std::size_t kElementsMost = 1'000'000;
 
@@ -200,6 +202,23 @@ std::string filledMember(const std::string& name, const nlohmann::json& value) {
   return text;
 }
 
+bool takeCondition(MessageFilter& filter, const std::string& name, const nlohmann::json& value) {
+  if (name == "peer") {
+    filter.peer = filledMember(name, value);
+  } else if (name == "session") {
+    filter.session = textMember(name, value);
+  } else if (name == "type") {
+    filter.type = filledMember(name, value);
+  } else if (name == "since") {
+    filter.since = instantOf(name, textMember(name, value));
+  } else if (name == "before") {
+    filter.before = instantOf(name, textMember(name, value));
+  } else {
+    return false;
+  }
+  return true;
+}
+
 bool flagMember(const std::string& name, const nlohmann::json& value) {
   if (!value.is_boolean()) {
     throw InvalidRequest(name + " must be true or false");
@@ -226,6 +245,17 @@ void MessagePreview::add(const OutboxReader& reader, const std::vector<std::stri
       add(*message);
     }
   }
+}
+
+bool MessagePreview::addAll(const OutboxReader& reader, const MessageFilter& filter) {
+  std::int64_t after = 0;
+  int pages = 0;
+  do {
+    const MessagePage page = reader.messages(filter, kPreviewPage, after);
+    add(page.messages);
+    after = page.next;
+  } while (after != 0 && ++pages < kPreviewPagesMost);
+  return after == 0;
 }
 
 Response MessagePreview::answer(bool isComplete, std::string_view meaning) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ackbox/message.hpp"
+#include "ackbox/message_page.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "serve/api/service.hpp"
 #include "serve/http/operation.hpp"
@@ -70,6 +71,8 @@ using TakeMember = std::function<Member(const std::string& name, const nlohmann:
 [[nodiscard]] std::string textMember(const std::string& name, const nlohmann::json& value);
 /// A text that is not empty: a variable of the caller that was not set must not choose everything.
 [[nodiscard]] std::string filledMember(const std::string& name, const nlohmann::json& value);
+/// Takes a condition of a filter of messages: `peer`, `session`, `type`, `since` or `before`. False: it is none.
+[[nodiscard]] bool takeCondition(MessageFilter& filter, const std::string& name, const nlohmann::json& value);
 [[nodiscard]] bool flagMember(const std::string& name, const nlohmann::json& value);
 
 /// Those of `ids` that name messages of the peers in `limits`.
@@ -83,6 +86,8 @@ public:
   void add(const std::vector<MessageInfo>& messages);
   /// Those of the named messages that are in this state.
   void add(const OutboxReader& reader, const std::vector<std::string>& ids, MessageState state);
+  /// Those that match. Returns whether all messages were looked at.
+  [[nodiscard]] bool addAll(const OutboxReader& reader, const MessageFilter& filter);
 
   /// `meaning`: what the change means to those that it concerns, in a sentence; empty: it need not be said.
   [[nodiscard]] Response answer(bool isComplete, std::string_view meaning = {}) const;

@@ -149,46 +149,4 @@ void discardDeadLetters(Service& service, Request&& request, Respond&& respond) 
   changeDeadLetters(service, std::move(request), std::move(respond), kDiscard);
 }
 
-void markMessagesFailed(Service& service, Request&& request, Respond&& respond) {
-  struct Marking {
-    std::vector<std::string> ids = {};
-    std::string reason = "marked-failed";
-    Limits limits = {};
-  };
-  const BulkWish wish = takeBulkWish(request.query);
-  const auto marking = std::make_shared<Marking>();
-  marking->limits = request.caller.limits;
-  std::string text = readChoice(request.body, "ids", [&](const std::string& name, const nlohmann::json& value) {
-    if (name == "ids") {
-      marking->ids = idsMember(value);
-      return Member::chooses;
-    }
-    if (name == "reason") {
-      marking->reason = filledMember(name, value);
-      return Member::accompanies;
-    }
-    return Member::unknown;
-  });
-  if (marking->ids.empty()) {
-    throw InvalidRequest("ids must name the messages");
-  }
-  answerBulk(service, std::move(request), std::move(respond), wish,
-             {.name = "messages:mark-failed",
-              .choice = std::move(text),
-              .preview =
-                  [&service, marking] {
-                    MessagePreview chosen;
-                    const std::vector<std::string> ids = within(marking->limits, service.reader(), marking->ids);
-                    chosen.add(service.reader(), ids, MessageState::pending);
-                    chosen.add(service.reader(), ids, MessageState::sent);
-                    return chosen.answer(true);
-                  },
-              .change =
-                  [&service, marking](BulkOutcome& outcome) {
-                    for (const std::string& id : within(marking->limits, service.reader(), marking->ids)) {
-                      outcome.changed += service.changes().markFailed(id, marking->reason).done() ? 1U : 0U;
-                    }
-                  }});
-}
-
 }  // namespace ackbox::serve

@@ -21,9 +21,6 @@
 namespace ackbox::serve {
 namespace {
 
-// As many pages as read about 500,000 rows.
-constexpr int kPreviewPagesMost = 50;
-
 /// The messages to send: those with one of `ids`, or those that match `filter`.
 struct ResendChoice {
   std::vector<std::string> ids = {};
@@ -114,25 +111,17 @@ ResendChoice readResendChoice(const Request& request) {
   ResendChoice choice;
   choice.filter.state = MessageState::acked;
   choice.text = readChoice(request.body, "ids", [&](const std::string& name, const nlohmann::json& value) {
-    if (name == "ids") {
-      choice.ids = idsMember(value);
-    } else if (name == "peer") {
-      choice.filter.peer = filledMember(name, value);
-    } else if (name == "session") {
-      choice.filter.session = textMember(name, value);
-    } else if (name == "type") {
-      choice.filter.type = filledMember(name, value);
-    } else if (name == "since") {
-      choice.filter.since = instantOf(name, textMember(name, value));
-    } else if (name == "before") {
-      choice.filter.before = instantOf(name, textMember(name, value));
-    } else if (name == "to") {
+    if (name == "to") {
       choice.to = filledMember(name, value);
       return Member::accompanies;
-    } else if (name == "new_ids") {
+    }
+    if (name == "new_ids") {
       choice.hasNewIds = flagMember(name, value);
       return Member::accompanies;
-    } else {
+    }
+    if (name == "ids") {
+      choice.ids = idsMember(value);
+    } else if (!takeCondition(choice.filter, name, value)) {
       return Member::unknown;
     }
     return Member::chooses;
@@ -153,16 +142,8 @@ Response previewOfResend(const OutboxReader& reader, const ResendChoice& choice)
   requireKnown(reader, choice);
   MessagePreview chosen;
   chosen.add(reader, within(choice.limits, reader, choice.ids), MessageState::acked);
-  std::int64_t after = 0;
-  if (choice.ids.empty()) {
-    int pages = 0;
-    do {
-      const MessagePage page = reader.messages(choice.filter, kPreviewPage, after);
-      chosen.add(page.messages);
-      after = page.next;
-    } while (after != 0 && ++pages < kPreviewPagesMost);
-  }
-  return chosen.answer(after == 0, meaningOf(choice));
+  const bool isComplete = !choice.ids.empty() || chosen.addAll(reader, choice.filter);
+  return chosen.answer(isComplete, meaningOf(choice));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <array>
 
+#include "json/line.hpp"
 #include "records/message.hpp"
 #include "records/text.hpp"
 #include "serve/page/views.hpp"
@@ -52,6 +53,28 @@ bool isFiltered(const MessageList& list) {
          !list.text.empty() || !list.within.empty();
 }
 
+/// An action on all messages of the list, on other pages too; nothing where they cannot be chosen by these filters.
+Html actionOnAll(const View& view, const MessageList& list) {
+  const bool isWaiting =
+      list.state == records::nameOf(MessageState::pending) || list.state == records::nameOf(MessageState::sent);
+  if (!isWaiting || !list.text.empty() || !list.within.empty()) {
+    return {};
+  }
+  json::Line filter;
+  std::string subject = "in the state " + list.state;
+  filter.add("state", list.state);
+  const auto add = [&](const char* name, const char* words, const std::string& value) {
+    if (!value.empty()) {
+      filter.add(name, value);
+      subject += words + value;
+    }
+  };
+  add("peer", ", to ", list.peer);
+  add("session", ", in session ", list.session);
+  add("type", ", of type ", list.type);
+  return Html().raw("<p>").add(markActions(view, subject, filter.text())).raw("</p>\n");
+}
+
 }  // namespace
 
 Html messageTable(const View& view, std::string_view caption, const std::vector<MessageInfo>& messages) {
@@ -84,6 +107,7 @@ Html messagesView(const View& view, const MessageList& list) {
                              "Messages that were acknowledged are kept for "
                              "<code>acked_retention</code>."));
   } else {
+    html.add(actionOnAll(view, list));
     html.add(messageTable(view, list.isOldestFirst ? "Messages, oldest first" : "Messages, newest first",
                           list.page.messages));
     if (list.isShort) {

@@ -210,6 +210,15 @@ Html bulkActions(const View& view, std::string_view subject, const std::string& 
   return html.raw("<button type=\"button\" class=\"act\" data-bulk=\"discard\">Discard…</button></span>");
 }
 
+Html markActions(const View& view, std::string_view subject, const std::string& filter) {
+  Html html;
+  if (!view.mayOperate()) {
+    return html;
+  }
+  html.raw("<span data-subject=\"").text(subject).raw("\" data-filter=\"").text(filter).raw("\">");
+  return html.raw("<button type=\"button\" class=\"act\" data-bulk=\"mark-failed\">Make dead letters…</button></span>");
+}
+
 Html inboxActions(const View& view, std::string_view subject, const std::string& choice, bool mayRun) {
   Html html;
   if (!view.mayOperate()) {

@@ -80,6 +80,8 @@ struct View {
 
 /// Buttons that preview a retry or a discard of dead letters, and then make it. `filter` is JSON.
 [[nodiscard]] Html bulkActions(const View& view, std::string_view subject, const std::string& filter);
+/// A button that previews making dead letters of messages that wait, and then does it. `filter` is JSON.
+[[nodiscard]] Html markActions(const View& view, std::string_view subject, const std::string& filter);
 /// Buttons that run received frames now, or discard them for a reason that is asked for. `choice` is JSON in the form
 /// of `POST /v1/inbox:retry`; `subject` names them. `mayRun`: whether something would run.
 [[nodiscard]] Html inboxActions(const View& view, std::string_view subject, const std::string& choice, bool mayRun);

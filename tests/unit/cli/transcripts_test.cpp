@@ -88,6 +88,20 @@ TEST_CASE("what the log says, from the level on that is asked for") {
   stage.checkGolden("log.txt");
 }
 
+TEST_CASE("messages that wait become dead letters by a filter, after a preview") {
+  ToolStage stage;
+  stage.play({"mark-failed", "@"});
+  stage.play({"mark-failed", "@", "pending-1", "--peer", "bob"});
+  stage.play({"mark-failed", "@", "pending-1", "--dry-run", "--reason", "x"});
+  stage.play({"mark-failed", "@", "--peer", "bob", "--dry-run"});
+  stage.play({"mark-failed", "@", "--peer", "bob"});
+  stage.play({"mark-failed", "@", "--state", "sent", "--yes", "--reason", "not-needed"});
+  stage.play({"mark-failed", "@", "--all", "--yes", "--json"});
+  stage.play({"mark-failed", "@", "--peer", "rob", "--yes"});
+  stage.play({"list", "@", "--state", "failed"});
+  stage.checkGolden("marking.txt");
+}
+
 TEST_CASE("what operators change") {
   ToolStage stage;
   stage.play({"retry", "@"});

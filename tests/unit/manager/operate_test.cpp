@@ -183,6 +183,35 @@ TEST_CASE("row 8: markFailed makes a pending message a dead letter, tells onFail
   CHECK(OutboxReader(box.manager).verify().clean());
 }
 
+TEST_CASE("row 8: the messages of a filter that wait become dead letters, each is told, and all others stay") {
+  Outbox box;
+  box.answer("deferred", Outcome::defer);
+  box.enqueue("s", "deferred");
+  box.manager.drainOnce();
+  for (int count = 0; count < 1'200; ++count) {
+    box.enqueue("s", "a" + std::to_string(count));
+  }
+  box.enqueue("t", "other");
+  std::size_t told = 0;
+  const Subscription subscription = box.manager.onFailed([&](const FailedEvent& event) {
+    CHECK(event.reason == "not-wanted");
+    ++told;
+  });
+  OutboxOperator changes(box.manager);
+  CHECK_THROWS_WITH_AS(changes.markFailed(MessageFilter{.state = MessageState::failed}),
+                       doctest::Contains("filter.state"), Error);
+  MessageFilter filter{.state = MessageState::pending, .session = "s"};
+  CHECK(changes.markFailed(filter, "not-wanted") == 1'200);
+  CHECK(box.manager.find("deferred")->state == MessageState::sent);
+  filter.state.reset();
+  CHECK(changes.markFailed(filter, "not-wanted") == 1);
+  CHECK(changes.markFailed(filter, "not-wanted") == 0);
+  CHECK(told == 1'201);
+  CHECK(box.manager.getStats().failed == 1'201);
+  CHECK(box.manager.find("other")->state == MessageState::pending);
+  CHECK(OutboxReader(box.manager).verify().clean());
+}
+
 TEST_CASE("a run under way forgets a deferred message that is marked failed, and never sends it again") {
   OutboxOptions options;
   Outbox box(options);

@@ -250,7 +250,7 @@ TEST_CASE("Every operation of the document answers as it says") {
   CHECK(driver.drive("POST", mark, mark, 200, stuck, kJson).at("changed") == 1);
   CHECK(driver.drive("GET", "/v1/messages/{id}", "/v1/messages/stuck", 200).at("reason") == "not-needed");
   CHECK(driver.drive("POST", mark, mark, 200, stuck, kJson).at("changed") == 0);
-  driver.drive("POST", mark, mark, 422, R"({"all":true})", kJson);
+  driver.drive("POST", mark, mark, 422, R"({"state":"acked"})", kJson);
   driver.drive("POST", mark, mark, 422, R"({"ids":["stuck"],"peer":"bob"})", kJson);
   driver.drive("POST", "/v1/dead-letters:discard", "/v1/dead-letters:discard", 200, R"({"ids":["stuck"]})", kJson);
   driver.drive("POST", "/v1/peers/{peer}:resume", "/v1/peers/bob:resume", 200);

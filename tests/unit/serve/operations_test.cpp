@@ -352,6 +352,29 @@ TEST_CASE("A bulk change says before what it would change, and takes a filter or
   CHECK(left.at("messages")[0].at("message_id") == "d-3");
 }
 
+TEST_CASE("Messages that wait become dead letters by a filter, after a preview, and no others do") {
+  ServeStage stage;
+  HttpAsker asker = stage.asker();
+  CHECK(asker.ask("POST", "/v1/peers/bob:pause").status == 200);
+  for (const char* const session : {"s", "s", "t"}) {
+    REQUIRE(enqueue(asker, json{{"peer", "bob"}, {"session", session}, {"type", "t"}}.dump()).status == 201);
+  }
+  const auto mark = [&](const json& choice, const std::string& query = {}) {
+    return asker.ask("POST", "/v1/messages:mark-failed" + query, choice.dump());
+  };
+  for (const json& wrong : {json{{"state", "acked"}}, json{{"state", ""}}, json{{"ids", {"a"}}, {"session", "s"}},
+                            json{{"reason", "x"}}, json::object()}) {
+    CHECK(mark(wrong).status == 422);
+  }
+  CHECK(bodyOf(mark({{"session", "s"}}, "?dry_run=true")).at("count") == 2);
+  CHECK(bodyOf(mark({{"session", "s"}, {"state", "sent"}}, "?dry_run=true")).at("count") == 0);
+  CHECK(bodyOf(mark({{"session", "s"}, {"before", "2000-01-01T00:00:00Z"}})).at("changed") == 0);
+  CHECK(bodyOf(mark({{"session", "s"}, {"reason", "not-needed"}})).at("changed") == 2);
+  CHECK(bodyOf(asker.ask("GET", "/v1/dead-letters?reason=not-needed")).at("messages").size() == 2);
+  CHECK(bodyOf(mark({{"all", true}})).at("changed") == 1);
+  CHECK(stage.logged("operation=messages:mark-failed").size() == 3);
+}
+
 TEST_CASE("A preview counts among so many dead letters, and says that there may be more") {
   ServeStage stage;
   HttpAsker asker = stage.asker();

@@ -358,6 +358,35 @@ TEST_CASE("A message that is not sent any more has one name in all views, and fi
   CHECK(page::inboxView(view, {}).str().find("Sender, exactly") != std::string::npos);
 }
 
+TEST_CASE("All messages of a list that wait can be made dead letters, where its filters choose them") {
+  page::View view = operatorView();
+  page::MessageList list;
+  list.page.messages = {messageOf("a")};
+  const auto offers = [&] {
+    return page::messagesView(view, list).str().find("data-bulk=\"mark-failed\"") != std::string::npos;
+  };
+  CHECK_FALSE(offers());
+  for (const char* const state : {"pending", "sent", "failed", "acked"}) {
+    list.state = state;
+    CHECK(offers() == (list.state == "pending" || list.state == "sent"));
+  }
+  list.state = "pending";
+  list.peer = "bob";
+  list.session = "s";
+  CHECK(page::messagesView(view, list)
+            .str()
+            .find("{&quot;state&quot;:&quot;pending&quot;,&quot;peer&quot;:&quot;bob&quot;,"
+                  "&quot;session&quot;:&quot;s&quot;}") != std::string::npos);
+  list.within = "1h";
+  CHECK_FALSE(offers());
+  list.within.clear();
+  list.text = "x";
+  CHECK_FALSE(offers());
+  list.text.clear();
+  view.roles = Roles{Role::read};
+  CHECK_FALSE(offers());
+}
+
 TEST_CASE("The buttons of a peer keep their places when its state changes") {
   const page::View view = operatorView();
   const auto labels = [&](PeerState state) {

@@ -303,7 +303,7 @@ async function send(method, target, body) {
   if (answer.status === 401) showLost(401);
   const made = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Error(made.detail || made.title || `The server answered ${answer.status}.`);
-  return { status: answer.status, ...made };
+  return { status: answer.status, at: Date.parse(answer.headers.get('date')), ...made };
 }
 
 const post = (target, body) => send('POST', target, body);
@@ -371,14 +371,22 @@ async function ended(operation) {
   return now;
 }
 
+const bulks = {
+  retry: { operation: 'dead-letters:retry', name: 'Retry', noun: 'dead letter', done: 'put back, and sent when their turn comes', look: 'primary' },
+  discard: { operation: 'dead-letters:discard', name: 'Discard', noun: 'dead letter', done: 'discarded', look: 'danger' },
+  'mark-failed': { operation: 'messages:mark-failed', name: 'Make dead letters of', noun: 'message', done: 'dead letters now', look: 'danger' },
+};
+
 function fateOf(verb, isOne) {
+  if (verb === 'mark-failed') return 'A dead letter is not sent any more unless it is retried; its session goes on. What is on its way at that moment is left.';
   if (verb !== 'retry') return isOne ? 'It is deleted for good.' : 'They are deleted for good.';
   return `${isOne ? 'It is put back at the end of its session' : 'They are put back at the end of their sessions'} and sent again. What a peer may have worked on without an answer can take effect twice.`;
 }
 
-// The choice without what failed after it was shown.
-function asOf(filter, shownAt) {
+// The choice without what failed, or was enqueued, after it was shown.
+function asOf(verb, filter, shownAt, preview) {
   const choice = JSON.parse(filter);
+  if (verb === 'mark-failed') return JSON.stringify({ ...choice, before: new Date(preview.at + 1000).toISOString() });
   if (choice.ids) return filter;
   const { all, ...others } = choice;
   return JSON.stringify({ ...others, older_than: `${Math.max(1, Date.now() - shownAt)}ms` });
@@ -386,9 +394,10 @@ function asOf(filter, shownAt) {
 
 async function bulk(button) {
   const { bulk: verb } = button.dataset;
+  const { operation, name, noun, done, look } = bulks[verb];
   const { filter, subject } = button.closest('[data-filter]').dataset;
   try {
-    const preview = await post(`dead-letters:${verb}?dry_run=true`, filter);
+    const preview = await post(`${operation}?dry_run=true`, filter);
     const shownAt = Date.now();
     const isAll = preview.is_complete;
     if (isAll && preview.count === 0) {
@@ -403,18 +412,17 @@ async function bulk(button) {
       list.append(item);
       if (message.last_error) item.append(element('span', ` ${message.last_error}`, 'error'));
     }
-    const name = verb === 'retry' ? 'Retry' : 'Discard';
     const parts = [
-      element('p', `${isOne ? 'One dead letter' : `${count[0].toUpperCase()}${count.slice(1)} dead letters`} ${subject}.`),
+      element('p', `${isOne ? `One ${noun}` : `${count[0].toUpperCase()}${count.slice(1)} ${noun}s`} ${subject}.`),
       element('p', fateOf(verb, isOne)),
     ];
     if (preview.sample.length > 0) parts.push(element('p', preview.count > preview.sample.length ? 'The first of them:' : isOne ? 'It is:' : 'They are:'), list);
-    const isAgreed = await ask(`${name} ${count}?`, parts, isAll ? `${name} ${count}` : `${name} all`, verb === 'retry' ? 'primary' : 'danger');
+    const isAgreed = await ask(`${name} ${count}?`, parts, isAll ? `${name} ${count}` : `${name} all`, look);
     if (!isAgreed) return button.focus();
     toast(`${name}: ${count} …`);
     isLeaving = verb === 'discard' && button.closest('[data-live="message"]') !== null;
-    const { changed } = await ended(await post(`dead-letters:${verb}`, asOf(filter, shownAt)));
-    const text = `${grouped(changed)} ${verb === 'retry' ? 'put back, and sent when their turn comes' : 'discarded'}.`;
+    const { changed } = await ended(await post(operation, asOf(verb, filter, shownAt, preview)));
+    const text = `${grouped(changed)} ${done}.`;
     if (isLeaving) {
       toastLater(text);
       location.assign(`${root}dead-letters`);
