@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "records/symptoms.hpp"
@@ -49,6 +51,7 @@ Html doctorView(const View& /*view*/, const Checkup& checkup) {
   for (records::Symptom& symptom : records::symptomsOf(checkup.contents, "FILE")) {
     symptoms.push_back(std::move(symptom));
   }
+  std::ranges::stable_sort(symptoms, std::ranges::greater(), &records::Symptom::weight);
   Html html;
   html.raw("<h1>Doctor</h1>\n<ul class=\"findings\" data-live=\"list\">\n").add(findings(symptoms));
   return html.raw(

@@ -138,21 +138,31 @@ try {
   history = JSON.parse(sessionStorage.getItem('ackbox') ?? '[]').filter((point) => Date.now() - point.at < 120000);
 } catch { /* nothing is kept */ }
 
-function path(key, most) {
+// The rate at each point of the last two minutes, as a mean of five points: about a message a second would make a saw-tooth.
+function curve(key) {
+  const shown = history.filter((point) => Date.now() - point.at < 120000);
+  return shown.map(({ at }, index) => {
+    const near = shown.slice(Math.max(0, index - 4), index + 1);
+    return { at, rate: near.reduce((sum, point) => sum + point[key], 0) / near.length };
+  });
+}
+
+function path(points, most) {
   const now = Date.now();
-  return history
-    .map((point, at) => `${at ? 'L' : 'M'}${(600 - ((now - point.at) / 120000) * 600).toFixed(1)} ${(86 - (point[key] / most) * 80).toFixed(1)}`)
+  return points
+    .map(({ at, rate }, index) => `${index ? 'L' : 'M'}${(600 - ((now - at) / 120000) * 600).toFixed(1)} ${(86 - (rate / most) * 80).toFixed(1)}`)
     .join('');
 }
 
 function drawSparkline() {
   const svg = document.getElementById('sparkline');
-  if (!svg || history.length < 2) return;
-  const most = Math.max(1, ...history.flatMap((point) => [point.acked_total, point.enqueued_total]));
+  const curves = ['acked_total', 'enqueued_total'].map(curve);
+  if (!svg || curves[0].length < 2) return;
+  const most = Math.max(1, ...curves.flat().map(({ rate }) => rate));
   const [area, second, line] = svg.querySelectorAll('.area, .line');
-  const acked = path('acked_total', most);
+  const acked = path(curves[0], most);
   line.setAttribute('d', acked);
-  second.setAttribute('d', path('enqueued_total', most));
+  second.setAttribute('d', path(curves[1], most));
   const ends = acked.match(/[\d.-]+/g);
   area.setAttribute('d', `${acked}L${ends.at(-2)} 88L${ends[0]} 88Z`);
   document.getElementById('scale').textContent = `the last two minutes; the top is ${grouped(Math.ceil(most))} / s`;
@@ -529,6 +539,7 @@ async function save(form) {
 
 async function remove(button) {
   const { remove: target, fate } = button.dataset;
+  const name = decodeURIComponent(target.split('/')[1]);
   const parts = [];
   const fails = element('input');
   fails.type = 'checkbox';
@@ -539,10 +550,10 @@ async function remove(button) {
   } else {
     parts.push(element('p', fate));
   }
-  if (!await ask(`${button.textContent.replace('…', '')} ${decodeURIComponent(target.split('/')[1])}?`, parts, button.textContent.replace('…', ''), 'danger')) return button.focus();
+  if (!await ask(`${button.textContent.replace('…', '')} ${name}?`, parts, button.textContent.replace('…', ''), 'danger')) return button.focus();
   try {
     const made = await send('DELETE', fails.checked ? `${target}?messages=fail` : target);
-    toastLater(made.failed ? `Removed; ${grouped(made.failed)} messages became dead letters.` : 'Removed.');
+    toastLater(made.failed ? `${name} was removed; ${grouped(made.failed)} messages became dead letters.` : `${name} was removed.`);
     if (fate === 'messages') location.assign(`${root}peers`);
     else location.reload();
   } catch (error) {
