@@ -1,6 +1,7 @@
 // `POST /v1/messages:mark-failed`, which makes messages that wait dead letters: those of a list or a filter, in the
 // background. It can be previewed.
 
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,7 +18,7 @@
 namespace ackbox::serve {
 namespace {
 
-constexpr MessageState kWaiting[] = {MessageState::pending, MessageState::sent};
+constexpr std::array kWaiting = {MessageState::pending, MessageState::sent};
 
 /// The messages to give up: those with one of `ids`, or those that match `filter`.
 struct MarkChoice {

@@ -51,7 +51,7 @@ Html navigation(const View& view, std::string_view current) {
   return html.raw("</ul></nav>");
 }
 
-Html badge(std::string_view state, std::string_view word) {
+Html badgeOf(std::string_view state, std::string_view word) {
   Html html;
   return html.raw("<span class=\"badge\" data-state=\"").text(state).raw("\">").text(word).raw("</span>");
 }
@@ -114,11 +114,11 @@ Html ago(WallTime now, std::optional<WallTime> instant) {
 }
 
 Html badge(std::string_view state) {
-  return badge(state, state);
+  return badgeOf(state, state);
 }
 
 Html badge(MessageState state) {
-  return badge(records::nameOf(state), wordOf(state));
+  return badgeOf(records::nameOf(state), wordOf(state));
 }
 
 std::string wordOf(MessageState state) {
