@@ -42,6 +42,10 @@ const std::vector<Layer>& layers() {
        {"ackbox/", "base/", "sqlite/", "store/", "delivery/types.hpp", "delivery/transition.hpp",
         "reception/types.hpp"},
        {"SQLiteCpp/", "sqlite3.h"}},
+      // What any store decides by itself.
+      {"src/store/decisions/",
+       {"ackbox/", "base/", "store/decisions/", "store/types.hpp", "delivery/types.hpp", "delivery/transition.hpp"},
+       {}},
       // The seam: what any store can serve. Failures alone are read here, those of an application's statements too.
       {"src/store/failure.cpp", {"ackbox/", "sqlite/statement.hpp", "store/failure.hpp"}, {"SQLiteCpp/Exception.h"}},
       {"src/store/",

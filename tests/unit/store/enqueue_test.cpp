@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
-#include "store/sqlite/schema/uuid.hpp"
+#include "store/decisions/uuid.hpp"
 #include "store_world.hpp"
 
 namespace enqueue_test {

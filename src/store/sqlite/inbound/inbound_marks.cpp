@@ -7,12 +7,6 @@
 namespace ackbox::store::sqlite {
 namespace {
 
-// The tolerance between two hosts' clocks, as for signatures.
-constexpr std::chrono::milliseconds kClockSkew = std::chrono::seconds(300);
-
-// A longer gap is counted as this one.
-constexpr std::uint64_t kGapMax = std::uint64_t{1} << 32U;
-
 // Sessions whose mark is kept in memory: 5 MB, and seven times that with the longest names.
 constexpr std::size_t kMarksMax = 20'000;
 
@@ -87,13 +81,9 @@ InboundMarks::InboundMarks(Context& context)
                                    "id,source LIMIT ?3")),
       dropMark_(context.prepare("DELETE FROM #processed_messages WHERE id=?1 AND source=?2")) {}
 
-std::string markId(std::string_view session, std::string_view id) {
-  return session.empty() ? std::string(id) : std::string(session).append("\n").append(id);
-}
-
 AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
-  AdmissionReply reply;
   if (frame.sequence == 0) {
+    AdmissionReply reply;
     // Must live as long as the query.
     const std::string id = markId(frame.session, frame.id);
     Query query(selectMessage_, id, frame.source);
@@ -104,33 +94,11 @@ AdmissionReply InboundMarks::admit(const InboundIdentity& frame) {
     return reply;
   }
   const Mark& mark = markOf(frame);
-  reply.accepted = mark.accepted;
-  const bool isOther = mark.acceptedDigest && *mark.acceptedDigest != frame.digest;
-  const Origin& origin = originOf(frame);
-  if (origin.isClosed) {
-    // Checked first: the accepted frames of a closed store are no longer known, so any frame may be a repetition.
-    reply.admission = Admission::closedOrigin;
-  } else if (frame.epoch < (frame.isFetched ? mark.epoch : std::max(origin.epoch, mark.epoch))) {
-    // Checked before the sequences: a restored sender's numbers may name other frames.
-    reply.admission = Admission::staleEpoch;
-  } else if (frame.sequence == reply.accepted && !mark.acceptedId.empty() && mark.acceptedId != frame.id) {
-    reply.admission = Admission::numberTaken;
-  } else if (frame.sequence == reply.accepted && isOther) {
-    reply.admission = Admission::idConflict;
-  } else if (frame.sequence <= reply.accepted) {
-    reply.admission = Admission::duplicate;
-  } else if (frame.previousSequence > reply.accepted) {
-    reply.admission = Admission::outOfSequence;
-  } else {
-    // A peer may claim any number; sums of the capped value stay within 64 bits.
-    reply.gap = std::min(frame.sequence - reply.accepted - 1, kGapMax);
-  }
-  if (reply.admission != Admission::take) {
-    reply.acceptedId = mark.acceptedId;
-    if (mark.key == 0) {
-      // Sessions without an accepted frame are not kept.
-      sessions_.erase(name_);
-    }
+  const SenderStore& origin = originOf(frame);
+  AdmissionReply reply = admission(frame, mark, origin);
+  if (reply.admission != Admission::take && mark.key == 0) {
+    // Sessions without an accepted frame are not kept.
+    sessions_.erase(name_);
   }
   return reply;
 }
@@ -154,14 +122,14 @@ InboundMarks::Mark& InboundMarks::markOf(const InboundIdentity& frame) {
   return sessions_.emplace(name_, std::move(mark)).first->second;
 }
 
-InboundMarks::Origin& InboundMarks::originOf(const InboundIdentity& frame) {
+SenderStore& InboundMarks::originOf(const InboundIdentity& frame) {
   if (origins_.size() >= kOriginsMax) {
     origins_.clear();
   }
   const auto name = std::string_view(name_).substr(0, frame.source.size() + 1 + frame.origin.size());
   auto place = origins_.find(name);
   if (place == origins_.end()) {
-    Origin origin;
+    SenderStore origin;
     if (Query query(selectOrigin_, frame.source, frame.origin); query.next()) {
       requireNumbers(query.integer(3) != 0, frame);
       origin = {true, query.integer(1) != 0, query.as<std::uint64_t>(0), query.instant(2)};
@@ -172,10 +140,9 @@ InboundMarks::Origin& InboundMarks::originOf(const InboundIdentity& frame) {
 }
 
 void InboundMarks::markOrigin(const InboundIdentity& frame, WallTime now, std::chrono::milliseconds silence) {
-  Origin& origin = originOf(frame);
+  SenderStore& origin = originOf(frame);
   const bool isNew = !origin.isKnown;
-  // Also if the clock was set back, because the store would otherwise stay silent.
-  const bool isSeen = isNew || now - origin.seenAt >= kSeenStep || now + kSeenStep < origin.seenAt;
+  const bool isSeen = origin.isSeenAnew(now);
   if (!isSeen && frame.epoch <= origin.epoch) {
     return;
   }
@@ -270,21 +237,14 @@ void InboundMarks::markAccepted(const InboundIdentity& frame, std::uint64_t gap,
   requireNoScope();
   const WallTime now = context_.clock.wallNow();
   if (frame.sequence == 0) {
-    // An expired frame is refused, so a purged id cannot come back, unless its expiry is after the longest retention.
-    // The minimum is taken first: adding the skew to an expiry at the end of time would overflow.
-    const WallTime most = now + life.most;
-    const WallTime wished = frame.expiresAt ? std::min(*frame.expiresAt, most) + kClockSkew : WallTime();
-    const WallTime keepUntil = std::max(now + life.least, std::min(wished, most));
+    const WallTime keepUntil = markKeptUntil(frame, life, now);
     const std::string id = markId(frame.session, frame.id);
     if (Query(markMessage_, id, frame.source, now, keepUntil, frame.digest).run() != 0) {
       context_.shares.add(frame.source, shareOfMark(frame.source, id));
     }
   } else {
     Mark& mark = markOf(frame);
-    mark.accepted = std::max(mark.accepted, frame.sequence);
-    mark.epoch = std::max(mark.epoch, frame.epoch);
-    mark.acceptedId = frame.id;
-    mark.acceptedDigest = frame.digest;
+    mark.accept(frame);
     mark.updatedAt = now;
     if (mark.key == 0) {
       Query(insertSession_, frame.source, frame.origin, frame.session, mark.accepted, mark.epoch, gap, now,

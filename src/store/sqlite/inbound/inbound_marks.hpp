@@ -10,14 +10,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "store/decisions/marking.hpp"
 #include "store/sqlite/context.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::store::sqlite {
-
-/// The key of the mark of a frame without a sequence. AGENIUM's ids are unique only in their session; names have no
-/// control characters, so a newline separates the two.
-[[nodiscard]] std::string markId(std::string_view session, std::string_view id);
 
 /// The marks of processed frames: a high-water mark per inbound session, kept forever (P6), and a mark per frame
 /// outside any session, kept for a limited time.
@@ -55,21 +52,15 @@ public:
 private:
   // The number of senders' stores that are kept in memory.
   static constexpr std::size_t kOriginsMax = 1'024;
-  // The precision of a store's last frame's time, so that not each of its frames causes a write.
-  static constexpr std::chrono::milliseconds kSeenStep = std::chrono::hours(24);
   // The number of sessions of closed stores that are deleted for each new session, and for a sender at its limit.
   static constexpr std::size_t kSweptEach = 4;
   static constexpr std::size_t kSweptAtLimit = 256;
 
   [[nodiscard]] std::optional<InboundLimit> findLimit(const InboundIdentity& frame, const InboundLimits& limits);
 
-  struct Mark {
+  struct Mark : SessionMark {
     /// The key of its row; 0 if it has none.
     std::int64_t key = 0;
-    std::uint64_t accepted = 0;
-    std::uint64_t epoch = 0;
-    std::string acceptedId;
-    std::optional<std::uint64_t> acceptedDigest;
     // The changes that the row does not have yet.
     bool isChanged = false;
     std::int64_t gaps = 0;
@@ -78,16 +69,8 @@ private:
 
   /// Valid until the next call with another frame.
   Mark& markOf(const InboundIdentity& frame);
-  /// A sender's store: its row of `#inbound_origins`.
-  struct Origin {
-    bool isKnown = false;
-    bool isClosed = false;
-    /// The highest epoch seen.
-    std::uint64_t epoch = 0;
-    WallTime seenAt;
-  };
   /// `frame` must be the one of the last `markOf`. Valid until the next call.
-  Origin& originOf(const InboundIdentity& frame);
+  SenderStore& originOf(const InboundIdentity& frame);
   [[nodiscard]] std::optional<InboundLimit> bytesLimitReached(std::string_view source, const InboundLimits& limits);
   /// Records that a frame of the store was accepted.
   void markOrigin(const InboundIdentity& frame, WallTime now, std::chrono::milliseconds silence);
@@ -141,7 +124,7 @@ private:
   Statement selectMarks_;
   Statement dropMark_;
   // The stores of senders that sent recently.
-  std::map<std::string, Origin, std::less<>> origins_;
+  std::map<std::string, SenderStore, std::less<>> origins_;
   // Where to continue the sweep of a sender with closed stores. A hint: without it the sweep begins at the first store.
   std::map<std::string, SessionPlace, std::less<>> sweeps_;
   std::unordered_map<std::string, Mark> sessions_;

@@ -6,11 +6,11 @@
 
 #include "base/room_share.hpp"
 #include "store/application_lines.hpp"
+#include "store/decisions/error_text.hpp"
 #include "store/digest.hpp"
 #include "store/kept_session.hpp"
 #include "store/sqlite/inbound/inbound_marks.hpp"
 #include "store/sqlite/outbound/row_checksum.hpp"
-#include "store/sqlite/peers/peers.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 #include <string>
 
+#include "store/decisions/error_text.hpp"
 #include "store/kept_session.hpp"
-#include "store/sqlite/peers/peers.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {

@@ -1,7 +1,6 @@
 #include "store/sqlite/outbound/attempt_log.hpp"
 
 #include "store/sqlite/outbound/message_ids.hpp"
-#include "store/sqlite/peers/peers.hpp"
 
 namespace ackbox::store::sqlite {
 

@@ -9,6 +9,7 @@
 #include "delivery/transition.hpp"
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
+#include "store/decisions/error_text.hpp"
 #include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {
@@ -17,10 +18,6 @@ namespace ackbox::store::sqlite {
 // `first_at_ms`, `at_ms`, `count`, `took_ms` (null: no request), `outcome`, `status` (null: no answer) and `error`.
 // Only the settle of a failed attempt writes it. Its existing content is untrusted input: the file may come from
 // anyone.
-
-/// The number of entries that a row keeps.
-inline constexpr int kAttemptsMax = 8;
-inline constexpr std::size_t kAttemptErrorBytesMax = 200;
 
 /// SQL, for an UPDATE of #outbox: the row's log with one more attempt. An attempt that failed like the last one is
 /// counted in that entry. `addAttempt` binds ?9 to ?13.

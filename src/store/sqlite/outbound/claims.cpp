@@ -4,32 +4,11 @@
 #include <string>
 #include <utility>
 
+#include "store/decisions/due.hpp"
 #include "store/sqlite/outbound/row_checksum.hpp"
 #include "store/sqlite/outbound/vacated_numbers.hpp"
 
 namespace ackbox::store::sqlite {
-namespace {
-
-bool isDue(WallTime dueAt, bool isFirm, WallTime now) {
-  return dueAt <= now || (!isFirm && dueAt > now + delivery::kWaitMax);
-}
-
-// Until when a pending row waits; nothing if it may be sent. The backoff of an ordered row is in its session, so only
-// the delay of its enqueue counts; an unordered row has its own backoff.
-std::optional<WallTime> waitsUntil(WallTime dueAt, WallTime enqueuedAt, bool wasTried, bool unordered, bool waited,
-                                   WallTime now) {
-  if (dueAt <= now || (wasTried && (!unordered || isDue(dueAt, false, now)))) {
-    return std::nullopt;
-  }
-  if (wasTried || enqueuedAt <= now) {
-    return dueAt;
-  }
-  // The clock is before the enqueue: it was set back, and does not show how much of the delay is over.
-  return waited ? std::nullopt : std::optional(now + (dueAt - enqueuedAt));
-}
-
-}  // namespace
-
 Claims::Claims(Context& context)
     : context_(context),
       selectSession_(

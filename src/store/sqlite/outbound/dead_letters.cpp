@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "base/error_fingerprint.hpp"
+#include "store/decisions/error_text.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
-#include "store/sqlite/peers/peers.hpp"
 
 namespace ackbox::store::sqlite {
 

@@ -1,7 +1,7 @@
 #include "store/sqlite/outbound/message_ids.hpp"
 
 #include "sqlite/statement.hpp"
-#include "store/sqlite/schema/uuid.hpp"
+#include "store/decisions/uuid.hpp"
 #include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {

@@ -9,7 +9,7 @@
 #include "ackbox/frame.hpp"
 #include "ackbox/random.hpp"
 #include "delivery/types.hpp"
-#include "store/sqlite/schema/uuid.hpp"
+#include "store/decisions/uuid.hpp"
 
 namespace ackbox::store::sqlite {
 

@@ -14,6 +14,7 @@
 #include "ackbox/receipt.hpp"
 #include "delivery/types.hpp"
 #include "sqlite/statement.hpp"
+#include "store/decisions/enqueue_limits.hpp"
 #include "store/sqlite/cache/claim_cache.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/outbound/vacated_numbers.hpp"
@@ -126,10 +127,6 @@ private:
   Statement remove_;
   VacatedNumbers vacated_;
 };
-
-/// The refusal of `frame` regardless of the queue: its peer is unknown or it is too large.
-[[nodiscard]] std::optional<EnqueueReceipt> refuseFrame(const Frame& frame, bool peerKnown,
-                                                        const OutboxOptions& options);
 
 /// The refusal of `frame` by a queue with the fill `fill`, from which the messages `replaced` are about to be removed.
 [[nodiscard]] std::optional<EnqueueReceipt> refuseFull(const Frame& frame, Fill fill,

@@ -5,12 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "base/pattern.hpp"
 #include "base/policies.hpp"
 #include "delivery/transition.hpp"
+#include "store/decisions/error_text.hpp"
 #include "store/sqlite/outbound/attempt_log.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
-#include "store/sqlite/peers/peers.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -30,30 +29,6 @@ constexpr const char* kUpdate =
 constexpr std::size_t kTogether = 32;
 // A list costs as much as this many statements, so fewer rows are removed one by one.
 constexpr std::size_t kListedMin = 8;
-
-MessageState stateOf(Next next) {
-  switch (next) {
-    case Next::pending:
-      return MessageState::pending;
-    case Next::sending:
-      return MessageState::sending;
-    case Next::sent:
-      return MessageState::sent;
-    case Next::failed:
-      return MessageState::failed;
-    case Next::acked:
-    case Next::gone:
-    case Next::illegal:
-      break;
-  }
-  return MessageState::acked;
-}
-
-// Whether a settlement may have this transition: the others need more than one row's state.
-bool isSettle(Transition transition) {
-  return transition != Transition::claim && transition != Transition::redrive && transition != Transition::resend &&
-         transition != Transition::repeat;
-}
 
 }  // namespace
 
@@ -326,14 +301,14 @@ void Settles::finishFailed(const Settlement& settlement) {
   }
 }
 
-std::optional<Settles::Located> Settles::locate(std::string_view messageId) {
+std::optional<LocatedMessage> Settles::locate(std::string_view messageId) {
   context_.gathered.flush();
   context_.inFlight.claims.flush();
   Query query(locate_, messageId);
   if (!query.next()) {
     return std::nullopt;
   }
-  Located found;
+  LocatedMessage found;
   Settlement& settlement = found.settlement;
   Columns columns(query);
   columns >> settlement.key >> settlement.session >> settlement.sequence >> settlement.from >> settlement.attempt >>
@@ -346,7 +321,7 @@ std::optional<Settles::Located> Settles::locate(std::string_view messageId) {
 }
 
 std::optional<AckedById> Settles::ackById(std::string_view messageId) {
-  std::optional<Located> found = locate(messageId);
+  std::optional<LocatedMessage> found = locate(messageId);
   if (!found || delivery::next(found->settlement.from, Transition::ack) != Next::acked) {
     return std::nullopt;
   }
@@ -360,31 +335,12 @@ std::optional<AckedById> Settles::ackById(std::string_view messageId) {
   return AckedById{*settled, std::move(found->peer), std::move(found->session)};
 }
 
-bool Settles::isTo(const Located& found, std::string_view agent, std::span<const std::string> mailboxes) {
-  const auto fits = [&](const std::string& pattern) { return fitsPattern(pattern, found.agent); };
-  return !agent.empty() && !found.agent.empty() && (found.agent == agent || std::ranges::any_of(mailboxes, fits));
-}
-
-// Whether the event is about the message before its redrive; the redriven message is on its way, or has its own result.
-bool Settles::isOfEarlier(const Located& found, std::uint64_t sequence, std::optional<WallTime> time) {
-  const bool isOfOtherNumber = sequence != 0 && sequence != found.settlement.sequence;
-  const bool isOfOtherEnqueue = found.settlement.sequence == 0 && time && *time != found.enqueuedAt;
-  return isOfOtherNumber || isOfOtherEnqueue;
-}
-
-// Whether the result is from a lost store, or from before the peer's reset: the message is sent again, and is a
-// duplicate if the peer still knows it.
-bool Settles::isLate(const Located& found, std::string_view origin) {
-  const bool isOfOther = !origin.empty() && !found.store.empty() && origin != found.store;
-  return isOfOther || (found.resets > 0 && found.settlement.from == MessageState::pending);
-}
-
 AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view messageId, std::uint64_t sequence,
                                        const FrameResult& result, std::string_view origin, std::optional<WallTime> time,
                                        std::span<const std::string> mailboxes) {
   using Kind = AckEventOutcome::Kind;
   AckEventOutcome reply;
-  std::optional<Located> found = locate(messageId);
+  std::optional<LocatedMessage> found = locate(messageId);
   if (found && !isTo(*found, agent, mailboxes)) {
     context_.counters.add(Counter::refusedAcks, 1);
     reply.kind = Kind::refused;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "delivery/transition.hpp"
+#include "store/decisions/settling.hpp"
 #include "store/sqlite/context.hpp"
 #include "store/sqlite/outbound/vacated_numbers.hpp"
 #include "store/sqlite/peers/attendance.hpp"
@@ -32,23 +33,7 @@ public:
   std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age) override;
 
 private:
-  /// A message found by its id, with the facts for its settlement.
-  struct Located {
-    delivery::Settlement settlement;
-    std::string peer;
-    std::string session;
-    std::string agent;
-    /// The peer's store, if known, and how often the peer was reset.
-    std::string store;
-    std::int64_t resets = 0;
-    WallTime enqueuedAt{};
-  };
-  std::optional<Located> locate(std::string_view messageId);
-  /// Whether the message is addressed to `agent`, or to an agent that fits one of the patterns.
-  [[nodiscard]] static bool isTo(const Located& found, std::string_view agent, std::span<const std::string> mailboxes);
-  /// Whether an ACK event is about an earlier enqueue of the message.
-  [[nodiscard]] static bool isOfEarlier(const Located& found, std::uint64_t sequence, std::optional<WallTime> time);
-  [[nodiscard]] static bool isLate(const Located& found, std::string_view origin);
+  std::optional<LocatedMessage> locate(std::string_view messageId);
   void finishFailed(const delivery::Settlement& settlement);
   std::optional<SettledMessage> apply(const delivery::Settlement& settlement, bool isOwn);
   /// For a deferred row.

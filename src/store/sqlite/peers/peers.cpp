@@ -1,12 +1,10 @@
 #include "store/sqlite/peers/peers.hpp"
 
-#include <algorithm>
-#include <exception>
-#include <memory>
+#include <map>
 #include <utility>
 
 #include "ackbox/error.hpp"
-#include "base/exception_report.hpp"
+#include "store/decisions/error_text.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 
 namespace ackbox::store::sqlite {
@@ -37,13 +35,8 @@ PeerRow rowOf(const Query& query) {
 
 }  // namespace
 
-std::vector<PeerOptions> configuredPeers(const OutboxOptions& options) {
-  return options.peers.empty() && !options.adoptPeers ? std::vector<PeerOptions>(1) : options.peers;
-}
-
 Peers::Peers(Context& context, std::vector<PeerOptions>& options, Holds& holds)
     : context_(context),
-      options_(options),
       holds_(holds),
       upsert_(context.prepare(
           "INSERT INTO #peers(name,url,agent,max_requests) VALUES(?1,?2,?3,?4) ON CONFLICT(name) DO "
@@ -71,21 +64,20 @@ Peers::Peers(Context& context, std::vector<PeerOptions>& options, Holds& holds)
           "(SELECT hold FROM #peers WHERE id=?1))")),
       record_(context.prepare("UPDATE #peers SET changed_at_ms=CASE WHEN down=?2 THEN changed_at_ms ELSE ?8 END, "
                               "down=?2, failures=?3, down_since_ms=?4, next_probe_at_ms=?5, last_error=?6, hold=?7 "
-                              "WHERE id=?1")) {}
+                              "WHERE id=?1")),
+      known_(context.options, options) {}
 
 void Peers::configure() {
   const std::int64_t lone = loneOf(context_);
   for (const PeerOptions& peer : configuredPeers(context_.options)) {
-    add(write(peer));
-    configured_.insert(peer.name);
+    known_.configure(write(peer));
   }
   countEach(lone);
   if (context_.options.adoptPeers) {
     Query query(selectAll_);
     while (query.next()) {
-      PeerRow row = rowOf(query);
-      if (find(row.name) == nullptr && row.definition.empty() && query.integer(8) == 0) {
-        add(std::move(row));
+      if (query.integer(8) == 0) {
+        known_.adopt(rowOf(query));
       }
     }
   }
@@ -132,7 +124,7 @@ PeerRemoval Peers::remove(std::string_view name, WaitingMessages waiting) {
     query.next();
     report.left = query.as<std::uint64_t>(0);
   }
-  const Standing standing = configured_.contains(name) ? Standing::other : standingOf(name);
+  const Standing standing = known_.isConfigured(name) ? Standing::other : standingOf(name);
   report.isRemoved = standing == Standing::removed;
   if (standing == Standing::other) {
     throw Error(Errc::unknownPeer, "no peer '" + std::string(name) + "' was added to the file");
@@ -173,114 +165,24 @@ void Peers::forget() noexcept {
 }
 
 void Peers::refresh() {
-  std::set<std::string, std::less<>> left;
-  for (const auto& [name, added] : added_) {
-    left.insert(name);
-  }
+  std::vector<AddedPeer> rows;
   for (Query query(selectAdded_); query.next();) {
-    PeerRow row = rowOf(query);
-    if (query.integer(8) == 0 && !configured_.contains(row.name)) {
-      left.erase(row.name);
-      see(std::move(row));
-    } else if (context_.options.adoptPeers && find(row.name) != nullptr && !configured_.contains(row.name)) {
-      // It was adopted before it was removed.
-      left.insert(row.name);
-    }
+    rows.push_back({rowOf(query), query.integer(8) != 0});
   }
-  for (const std::string& name : left) {
-    drop(name);
-  }
+  known_.refresh(std::move(rows));
   orders_ = context_.orders;
 }
 
-void Peers::see(PeerRow row) {
-  const auto known = added_.find(row.name);
-  if (known != added_.end() && known->second.definition == row.definition) {
-    return;
-  }
-  if (!context_.options.addedPeer && !context_.options.adoptPeers) {
-    return;
-  }
-  PeerChange change = used(std::move(row));
-  place(change);
-  changes_.push_back(std::move(change));
-}
-
-// A function of the program reads the definition, which comes from the file.
-PeerChange Peers::used(PeerRow row) const {
-  PeerChange change;
-  try {
-    PeerOptions peer;
-    if (context_.options.addedPeer) {
-      peer = context_.options.addedPeer(row.name, row.definition);
-      if (peer.sender) {
-        throw OptionError("sender", "must not be set for a peer that is added to the file");
-      }
-    } else {
-      peer = row.options();
-    }
-    peer.name = row.name;
-    OutboxOptions alone;
-    alone.peers = {peer};
-    alone.ackedRetention = context_.options.ackedRetention;
-    validate(alone);
-    change.options = std::make_shared<const PeerOptions>(std::move(peer));
-  } catch (...) {
-    change.problem = whatOf(std::current_exception());
-    change.options = std::make_shared<const PeerOptions>(row.options());
-  }
-  change.row = std::move(row);
-  return change;
-}
-
-void Peers::place(const PeerChange& change) {
-  if (const auto row = byName_.find(change.row.name); row != byName_.end()) {
-    rows_[row->second] = change.row;
-  } else {
-    add(change.row);
-  }
-  const auto [known, isNew] = added_.try_emplace(change.row.name, Added{{}, options_.size()});
-  known->second.definition = change.row.definition;
-  if (isNew) {
-    options_.emplace_back();
-  }
-  options_[known->second.place] = *change.options;
-}
-
-void Peers::drop(const std::string& name) {
-  const auto place = byName_.find(name);
-  if (place == byName_.end()) {
-    return;
-  }
-  const std::size_t index = place->second;
-  byName_.erase(place);
-  changes_.push_back({.row = rows_[index], .options = {}, .problem = {}});
-  rows_[index] = std::move(rows_.back());
-  rows_.pop_back();
-  if (index < rows_.size()) {
-    byName_.at(rows_[index].name) = index;
-  }
-  if (const auto added = added_.find(name); added != added_.end()) {
-    // The last of the options takes its place; it belongs to an added peer, too.
-    added_.at(options_.back().name).place = added->second.place;
-    options_[added->second.place] = std::move(options_.back());
-    options_.pop_back();
-    added_.erase(added);
-  }
-}
-
-std::vector<PeerChange> Peers::takeChanges() {
-  return std::exchange(changes_, {});
-}
-
 std::vector<PeerRow> Peers::current() {
-  std::vector<PeerRow> current = rows_;
-  Query query(selectAll_);
-  while (query.next()) {
-    if (const auto known = byName_.find(query.view(1)); known != byName_.end()) {
-      PeerRow& row = current[known->second];
-      row.store = query.text(5);
-      row.storeEpoch = query.as<std::uint64_t>(6);
+  std::map<delivery::PeerKey, PeerRow> stored;
+  for (Query query(selectAll_); query.next();) {
+    stored.emplace(query.integer(0), rowOf(query));
+  }
+  std::vector<PeerRow> current(rows().begin(), rows().end());
+  for (PeerRow& row : current) {
+    if (const auto found = stored.find(row.key); found != stored.end()) {
+      row.store = found->second.store;
+      row.storeEpoch = found->second.storeEpoch;
     }
   }
   return current;
@@ -298,38 +200,12 @@ void Peers::countEach(std::int64_t lone) {
   Query(complete).run();
 }
 
-void Peers::add(PeerRow row) {
-  byName_.emplace(row.name, rows_.size());
-  rows_.push_back(std::move(row));
-}
-
-const PeerRow* Peers::find(delivery::PeerKey key) const noexcept {
-  const auto found = std::find_if(rows_.begin(), rows_.end(), [key](const PeerRow& row) { return row.key == key; });
-  return found == rows_.end() ? nullptr : &*found;
-}
-
-const PeerRow* Peers::find(std::string_view name) const noexcept {
-  const auto found = byName_.find(name);
-  return found == byName_.end() ? nullptr : &rows_[found->second];
-}
-
 void Peers::record(const delivery::PeerRecord& record) {
   // The only part of the peer's health that other processes must act on.
   Query(disabling_, record.peer, record.hold).run();
   Query(record_, record.peer, record.down, record.failures, record.downSince, record.nextProbeAt,
         truncatedError(record.error), record.hold, context_.clock.wallNow())
       .run();
-}
-
-std::string_view truncatedError(std::string_view text, std::size_t bytesMax) noexcept {
-  if (text.size() <= bytesMax) {
-    return text;
-  }
-  std::size_t end = bytesMax;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) {
-    --end;
-  }
-  return text.substr(0, end);
 }
 
 }  // namespace ackbox::store::sqlite

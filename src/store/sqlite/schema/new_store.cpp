@@ -3,8 +3,8 @@
 #include <string>
 
 #include "sqlite/statement.hpp"
+#include "store/decisions/uuid.hpp"
 #include "store/sqlite/schema/recount.hpp"
-#include "store/sqlite/schema/uuid.hpp"
 #include "store/sqlite/sqlite_names.hpp"
 
 namespace ackbox::store::sqlite {

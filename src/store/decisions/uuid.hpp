@@ -6,7 +6,7 @@
 #include "ackbox/clock.hpp"
 #include "ackbox/random.hpp"
 
-namespace ackbox::store::sqlite {
+namespace ackbox::store {
 
 /// The 128 bits of a UUID.
 struct Uuid {
@@ -49,4 +49,4 @@ private:
 /// A random UUIDv4: an identity that should not reveal when it was made.
 [[nodiscard]] std::string randomUuid(Random& random);
 
-}  // namespace ackbox::store::sqlite
+}  // namespace ackbox::store

@@ -1,9 +1,9 @@
-#include "store/sqlite/schema/uuid.hpp"
+#include "store/decisions/uuid.hpp"
 
 #include <algorithm>
 #include <array>
 
-namespace ackbox::store::sqlite {
+namespace ackbox::store {
 namespace {
 
 constexpr std::uint64_t kVersion7 = 0x7000U;
@@ -64,4 +64,4 @@ std::string randomUuid(Random& random) {
   return toString({(random.next() & ~0xf000ULL) | 0x4000U, kVariant | (random.next() & kVariantMask)});
 }
 
-}  // namespace ackbox::store::sqlite
+}  // namespace ackbox::store
