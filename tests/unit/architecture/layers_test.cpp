@@ -42,6 +42,12 @@ const std::vector<Layer>& layers() {
        {"ackbox/", "base/", "sqlite/", "store/", "delivery/types.hpp", "delivery/transition.hpp",
         "reception/types.hpp"},
        {"SQLiteCpp/", "sqlite3.h"}},
+      // PostgreSQL's library: nothing here knows a table of the outbox.
+      {"src/postgres/", {"ackbox/", "base/", "postgres/"}, {"libpq-fe.h"}},
+      {"src/store/postgres/",
+       {"ackbox/", "base/", "postgres/", "store/", "delivery/types.hpp", "delivery/transition.hpp",
+        "reception/types.hpp"},
+       {"libpq-fe.h"}},
       // What any store decides by itself.
       {"src/store/decisions/",
        {"ackbox/", "base/", "store/decisions/", "store/types.hpp", "delivery/types.hpp", "delivery/transition.hpp"},
@@ -127,6 +133,7 @@ const std::vector<Below>& belowFacades() {
       {"src/delivery/", {}},
       {"src/reception/", {}},
       {"src/sqlite/", {}},
+      {"src/postgres/", {}},
       {"src/store/", {}},
       {"src/transport/", {"ackbox/inbound_server.hpp", "ackbox/http_sender.hpp", "ackbox/mailbox_fetcher.hpp"}},
       {"src/manager/run/", {}},

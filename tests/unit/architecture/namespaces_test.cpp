@@ -37,6 +37,8 @@ constexpr Room kRooms[] = {
     {"src/serve/", "ackbox::serve"},
     {"src/sqlite/", "ackbox::sqlite"},
     {"src/store/sqlite/", "ackbox::store::sqlite"},
+    {"src/postgres/", "ackbox::postgres"},
+    {"src/store/postgres/", "ackbox::store::postgres"},
     {"src/store/", "ackbox::store"},
     {"src/testing/", "ackbox::testing"},
     {"src/transport/", "ackbox::transport"},

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "ackbox/error.hpp"
+#include "postgres/result.hpp"
+#include "postgres/values.hpp"
+
+namespace ackbox::postgres {
+
+/// The one mapping of SQLSTATE codes; empty: the connection is lost.
+[[nodiscard]] Errc errcOf(std::string_view sqlState) noexcept;
+
+/// A connection, its own or the application's, and the statements that it has prepared. In each statement, `#` stands
+/// for the schema, which is written once.
+///
+/// All members throw `Error`. Thread-safety: none.
+class Connection {
+public:
+  /// Connects. `location`: a connection string or URL of libpq.
+  explicit Connection(std::string location);
+  /// Uses the application's connection, which must outlive this object. Statements are not named, so that a pooler may
+  /// stand between.
+  explicit Connection(PGconn* application);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /// Runs a statement, which is prepared at its first use.
+  template <typename... Values>
+  Result run(std::string_view sql, const Values&... values) {
+    return runWith(sql, Parameters(values...));
+  }
+  /// The same, for parameters whose number is known when it runs.
+  Result runWith(std::string_view sql, const Parameters& parameters);
+  /// Runs statements without parameters; the result is that of the last one.
+  Result execute(std::string_view sql);
+
+  [[nodiscard]] bool isLost() const noexcept;
+  [[nodiscard]] bool inTransaction() const noexcept;
+  /// Connects anew, and forgets what was prepared.
+  void reconnect();
+  [[nodiscard]] PGconn* handle() const noexcept { return handle_; }
+  [[nodiscard]] int processId() const noexcept { return PQbackendPID(handle_); }
+
+private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
+  };
+
+  void connect();
+  [[nodiscard]] Result checked(PGresult* result, std::string_view sql) const;
+
+  const std::string location_;
+  std::unique_ptr<PGconn, void (*)(PGconn*)> own_;
+  PGconn* handle_ = nullptr;
+  // The names of prepared statements by their text.
+  std::unordered_map<std::string, std::string, Hash, std::equal_to<>> prepared_;
+};
+
+/// `sql` with the schema's name and a full stop in the place of each `#`.
+[[nodiscard]] std::string expand(std::string_view sql);
+
+}  // namespace ackbox::postgres

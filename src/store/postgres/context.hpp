@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/random.hpp"
+#include "postgres/connection.hpp"
+#include "store/postgres/counts.hpp"
+#include "store/postgres/names.hpp"
+#include "store/postgres/shares.hpp"
+
+namespace ackbox::store::postgres {
+
+/// The objects and values that the parts of a store share. Lives as long as the parts.
+struct Context {
+  Connection& connection;
+  Counts& counts;
+  Shares& shares;
+  const OutboxOptions& options;
+  Clock& clock;
+  Random& random;
+  /// Writes the rows that are gathered, before any code looks at the outbox's rows.
+  std::function<void()> flushRows = [] {};
+  /// This store's row in the owners table.
+  std::int64_t owner = 0;
+  /// Discovery has returned all rows that were put back up to this recall: sessions of later ones must not be claimed
+  /// yet.
+  std::int64_t recallsDiscovered = 0;
+  /// The number of recalls by any process, including the current transaction's.
+  std::int64_t recallsMade = 0;
+  /// The orders by any process, including the current transaction's; as of its beginning.
+  std::int64_t orders = -1;
+
+  [[nodiscard]] WallTime now() const { return clock.wallNow(); }
+};
+
+}  // namespace ackbox::store::postgres

@@ -1,0 +1,62 @@
+#include "store/postgres/outbound/application_writer.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/options.hpp"
+#include "store/decisions/known_peers.hpp"
+#include "store/postgres/outbound/enqueue_steps.hpp"
+
+namespace ackbox::store::postgres {
+
+struct ApplicationWriter::Impl {
+  Impl(PGconn* handle, const OutboxOptions& givenOptions) : options(validated(givenOptions)), connection(handle) {
+    context.flushRows = [this] { rows.flush(); };
+  }
+
+  template <typename Work>
+  auto run(const Work& work) {
+    if (!connection.inTransaction()) {
+      throw Error(Errc::noTransaction, "enqueue needs the caller's transaction");
+    }
+    rows.forget();
+    counts.rolledBack();
+    auto receipt = work();
+    rows.flush();
+    counts.flush();
+    return receipt;
+  }
+  [[nodiscard]] std::optional<delivery::PeerKey> peerOf(const std::string& name) {
+    const std::vector<PeerOptions> configured = configuredPeers(options);
+    if (!options.adoptPeers && std::ranges::find(configured, name, &PeerOptions::name) == configured.end()) {
+      return std::nullopt;
+    }
+    const Result result = connection.run("SELECT id FROM #peers WHERE name=$1 AND removed_at_ms=0", name);
+    return result.empty() ? std::nullopt : std::optional(result.front().integer(0));
+  }
+
+  const OutboxOptions options;
+  Connection connection;
+  Counts counts{connection};
+  Shares shares{connection, counts};
+  Context context{connection, counts, shares, options, *options.clock, *options.random};
+  NewRows rows{context};
+  EnqueueSteps steps{context, rows};
+};
+
+ApplicationWriter::ApplicationWriter(PGconn* connection, const OutboxOptions& options)
+    : impl_(std::make_unique<Impl>(connection, options)) {}
+
+ApplicationWriter::~ApplicationWriter() = default;
+
+EnqueueReceipt ApplicationWriter::enqueue(const Frame& frame) {
+  return impl_->run([&] { return impl_->steps.enqueue(frame, impl_->peerOf(frame.peer)); });
+}
+
+PublishReceipt ApplicationWriter::publish(const Frame& frame) {
+  return impl_->run([&] { return impl_->steps.publish(frame, subscribersOf(impl_->connection, frame)); });
+}
+
+}  // namespace ackbox::store::postgres

@@ -1,0 +1,310 @@
+#include "store/postgres/outbound/claims.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "store/decisions/due.hpp"
+
+namespace ackbox::store::postgres {
+
+using delivery::ClaimStatus;
+
+// Sessions are held first, and read afterwards: what their last holder made of them is committed by then.
+ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
+                         std::uint64_t bytesMax) {
+  context_.flushRows();
+  ClaimReply reply;
+  reply.sessions.reserve(sessions.size());
+  Look look{.now = context_.now(), .recalls = recalls, .bytesMax = bytesMax};
+  readSessions(sessions, look);
+  readMessages(sessions, look);
+  std::vector<std::int64_t> unused;
+  for (const delivery::SessionClaim& wanted : sessions) {
+    delivery::SessionClaimed claimed;
+    if (reply.isFull) {
+      claimed.session = wanted.session;
+      claimed.status = ClaimStatus::full;
+    } else {
+      claimed = claimSession(wanted, look, reply);
+    }
+    const auto session = look.sessions.find(wanted.session);
+    if (claimed.rows.empty() && session != look.sessions.end() && session->second.owner == context_.owner) {
+      unused.push_back(-wanted.session);
+    }
+    reply.sessions.push_back(std::move(claimed));
+  }
+  holdTaken(look, reply);
+  letGo(unused);
+  return reply;
+}
+
+std::set<std::int64_t> Claims::hold(std::span<const std::int64_t> keys) {
+  std::set<std::int64_t> held;
+  if (keys.empty()) {
+    return held;
+  }
+  // In order, so that two processes that want the same do not wait for each other in turn.
+  context_.connection.run(
+      "INSERT INTO #claims(id,owner_id) SELECT k.id,$2 FROM unnest($1::bigint[]) AS k(id) WHERE NOT EXISTS(SELECT 1 "
+      "FROM #claims AS c WHERE c.id=k.id) ORDER BY k.id ON CONFLICT DO NOTHING",
+      arrayOf(keys), context_.owner);
+  for (const Row& row : context_.connection.run("SELECT id FROM #claims WHERE id=ANY($1::bigint[]) AND owner_id=$2",
+                                                arrayOf(keys), context_.owner)) {
+    held.insert(row.integer(0));
+  }
+  return held;
+}
+
+void Claims::readSessions(std::span<const delivery::SessionClaim> wanted, Look& look) {
+  std::vector<std::int64_t> keys;
+  std::vector<std::int64_t> claims;
+  for (const delivery::SessionClaim& one : wanted) {
+    if (!delivery::isUnit(one.session)) {
+      keys.push_back(one.session);
+      claims.push_back(-one.session);
+    }
+  }
+  if (keys.empty()) {
+    return;
+  }
+  const std::set<std::int64_t> held = hold(claims);
+  for (const Row& row : context_.connection.run(
+           "SELECT s.id,s.name,m.priority,m.paused_at_ms<>0 OR m.blocked_by<>0,m.recall,m.due_at_ms,m.due_is_firm,"
+           "m.previous_sequence,m.confirmed_sequence FROM #sessions AS s JOIN #session_states AS m ON "
+           "m.session_id=s.id WHERE s.id=ANY($1::bigint[])",
+           arrayOf(keys))) {
+    Session& session = look.sessions[row.integer(0)];
+    Columns columns(row, 1);
+    columns >> session.name >> session.priority >> session.isHalted >> session.recall >> session.dueAt >>
+        session.isFirm >> session.previous >> session.confirmed;
+    session.owner = held.contains(-row.integer(0)) ? context_.owner : -1;
+  }
+}
+
+// Rows stay locked until the end of the transaction, so that nobody supersedes or fails what is about to be sent.
+void Claims::readMessages(std::span<const delivery::SessionClaim> wanted, Look& look) {
+  std::vector<std::int64_t> keys;
+  for (const delivery::SessionClaim& one : wanted) {
+    const auto session = look.sessions.find(one.session);
+    if (delivery::isUnit(one.session) || (session != look.sessions.end() && session->second.owner == context_.owner)) {
+      keys.insert(keys.end(), one.keys.begin(), one.keys.end());
+    }
+  }
+  if (keys.empty()) {
+    return;
+  }
+  for (const Row& row : context_.connection.run(
+           "SELECT o.id,o.session_id,o.state,o.attempt,o.due_at_ms,o.not_before_ms,o.message_id,o.type,o.data,"
+           "o.sequence,o.retry_count,o.created_at_ms,o.expires_at_ms,o.traceparent,o.correlation_id,"
+           "coalesce(c.owner_id,0) FROM #outbox AS o LEFT JOIN #claims AS c ON c.id=o.id WHERE o.id=ANY($1::bigint[]) "
+           "FOR NO KEY UPDATE OF o SKIP LOCKED",
+           arrayOf(keys))) {
+    Message& message = look.messages[row.integer(0)];
+    OutboundFrame& frame = message.frame;
+    Columns columns(row, 1);
+    columns >> message.session >> message.state >> message.attempt >> message.dueAt >> message.notBefore >>
+        frame.messageId >> frame.type >> frame.data >> frame.sequence >> frame.retryCount >> frame.enqueuedAt >>
+        frame.expiresAt >> frame.traceparent >> frame.correlationId;
+    message.isHeld = columns.next<std::int64_t>() == context_.owner;
+  }
+  std::erase_if(keys, [&](std::int64_t key) { return look.messages.contains(key); });
+  if (!keys.empty()) {
+    // A row that is locked is not gone: what comes behind it must not overtake it.
+    const std::vector<std::int64_t> left =
+        context_.connection.run("SELECT id FROM #outbox WHERE id=ANY($1::bigint[])", arrayOf(keys)).integers();
+    look.locked.insert(left.begin(), left.end());
+  }
+}
+
+delivery::SessionClaimed Claims::claimSession(const delivery::SessionClaim& wanted, Look& look, ClaimReply& reply) {
+  delivery::SessionClaimed claimed;
+  claimed.session = wanted.session;
+  if (delivery::isUnit(wanted.session)) {
+    for (const delivery::MessageKey key : wanted.keys) {
+      claimRow(key, wanted.waited, look, claimed, reply);
+    }
+    return claimed;
+  }
+  const auto found = look.sessions.find(wanted.session);
+  if (found == look.sessions.end()) {
+    // A session that does not exist cannot be held; its rows do not exist either.
+    return claimed;
+  }
+  const Session& session = found->second;
+  claimed.dueAt = session.dueAt;
+  claimed.previousSequence = session.previous;
+  claimed.confirmedSequence = session.confirmed;
+  claimed.priority = session.priority;
+  const bool isDoubted = wanted.doubt && wanted.doubt->sequence > session.confirmed;
+  // The rows that were put back may have been discovered after the decision: only recalls that it knew of count.
+  if (session.owner != context_.owner || session.recall > std::min(look.recalls, context_.recallsDiscovered)) {
+    claimed.status = ClaimStatus::busy;
+  } else if (session.isHalted) {
+    claimed.status = ClaimStatus::halted;
+  } else if (!isDue(session.dueAt, session.isFirm, look.now)) {
+    claimed.status = ClaimStatus::notDue;
+  } else if (isDoubted && !isOurs(wanted.session, *wanted.doubt)) {
+    claimed.status = ClaimStatus::outdated;
+  } else {
+    const std::size_t firstMessage = reply.messages.size();
+    for (const delivery::MessageKey key : wanted.keys) {
+      claimRow(key, wanted.waited, look, claimed, reply);
+      if (claimed.status != ClaimStatus::claimed) {
+        break;
+      }
+    }
+    if (!claimed.rows.empty() || !claimed.deferred.empty()) {
+      // The rows before the one that is busy or waits are still a prefix.
+      claimed.status = ClaimStatus::claimed;
+    }
+    for (std::size_t index = firstMessage; index < reply.messages.size(); ++index) {
+      reply.messages[index].frame.session = session.name;
+    }
+    if (isDoubted) {
+      claimed.confirmedSequence = wanted.doubt->sequence;
+      context_.connection.run("UPDATE #session_states SET confirmed_sequence=$2 WHERE session_id=$1", wanted.session,
+                              claimed.confirmedSequence);
+    }
+  }
+  return claimed;
+}
+
+// Whether this store sent a message with that id and number, regardless of the answer. If the peer names no id, only a
+// number that was never assigned is doubted.
+bool Claims::isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame) {
+  if (frame.id.empty()) {
+    return !context_.connection
+                .run(
+                    "SELECT 1 FROM #session_states WHERE session_id=$1 AND last_sequence>=$2::bigint UNION ALL SELECT "
+                    "1 FROM #outbox WHERE session_id=$1 AND sequence>0 AND sequence>=$2::bigint LIMIT 1",
+                    session, frame.sequence)
+                .empty();
+  }
+  return !context_.connection
+              .run(
+                  "SELECT 1 FROM #outbox WHERE message_id=$1 AND session_id=$2 AND sequence=$3 UNION ALL SELECT 1 "
+                  "FROM #vacated_numbers WHERE session_id=$2 AND sequence=$3 AND message_id=$1",
+                  frame.id, session, frame.sequence)
+              .empty();
+}
+
+void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, Look& look,
+                      delivery::SessionClaimed& session, ClaimReply& reply) {
+  if (look.locked.contains(key)) {
+    session.status = ClaimStatus::busy;
+    return;
+  }
+  const auto found = look.messages.find(key);
+  if (found == look.messages.end() || look.taken.contains(key)) {
+    return;
+  }
+  Message& message = found->second;
+  if (message.state == MessageState::sent) {
+    session.deferred.push_back({key, message.dueAt});
+    return;
+  }
+  if (message.state != MessageState::pending) {
+    return;
+  }
+  const bool isUnit = delivery::isUnit(session.session);
+  const std::optional<WallTime> until =
+      message.isHeld
+          ? std::nullopt
+          : waitsUntil(message.dueAt, message.frame.enqueuedAt, message.attempt != 0, isUnit, key == waited, look.now);
+  if (until) {
+    session.status = ClaimStatus::notDue;
+    session.dueAt = *until;
+    session.delayed = key;
+    return;
+  }
+  const std::uint64_t wireBytes = delivery::wireBytes(message.frame.data.size());
+  if (!reply.messages.empty() && reply.bytes + wireBytes > look.bytesMax) {
+    reply.isFull = true;
+    session.status = ClaimStatus::full;
+    return;
+  }
+  if (message.isHeld) {
+    // The number of the earlier claim becomes stale.
+    context_.connection.run("UPDATE #outbox SET attempt=attempt+1 WHERE id=$1", key);
+    ++message.attempt;
+  }
+  look.taken.insert(key);
+  reply.bytes += wireBytes;
+  const OutboundFrame& frame = message.frame;
+  session.rows.push_back({.key = key,
+                          .sequence = frame.sequence,
+                          .attempt = message.attempt + 1,
+                          .retryCount = frame.retryCount,
+                          .dataBytes = static_cast<std::uint32_t>(frame.data.size()),
+                          .enqueuedAt = frame.enqueuedAt,
+                          .expiresAt = frame.expiresAt,
+                          .notBefore = message.notBefore});
+  reply.messages.push_back({session.session, key, frame});
+}
+
+// Another process can have claimed a row only outside sessions: it is given up again.
+void Claims::holdTaken(Look& look, ClaimReply& reply) {
+  const std::vector<std::int64_t> wanted(look.taken.begin(), look.taken.end());
+  const std::set<std::int64_t> held = hold(wanted);
+  if (held.size() == wanted.size()) {
+    return;
+  }
+  for (delivery::SessionClaimed& session : reply.sessions) {
+    const std::size_t lost =
+        std::erase_if(session.rows, [&held](const delivery::ClaimedRow& row) { return !held.contains(row.key); });
+    if (lost != 0 && session.rows.empty()) {
+      session.status = ClaimStatus::busy;
+    }
+  }
+  std::erase_if(reply.messages, [&](const ClaimedMessage& message) {
+    const bool isLost = !held.contains(message.key);
+    reply.bytes -= isLost ? delivery::wireBytes(message.frame.data.size()) : 0;
+    return isLost;
+  });
+}
+
+void Claims::letGo(std::span<const std::int64_t> keys) {
+  if (!keys.empty()) {
+    context_.connection.run("DELETE FROM #claims WHERE id=ANY($1::bigint[]) AND owner_id=$2", arrayOf(keys),
+                            context_.owner);
+  }
+}
+
+void Claims::endClaims(std::span<const delivery::SessionRelease> releases) {
+  ArrayText columns[6];
+  std::vector<std::int64_t> claims;
+  for (const delivery::SessionRelease& released : releases) {
+    if (delivery::isUnit(released.session)) {
+      continue;
+    }
+    claims.push_back(-released.session);
+    columns[0].add(released.session);
+    columns[1].add(released.recalls);
+    columns[2].add(std::int64_t{released.isAfterReset ? 1 : 0});
+    columns[3].add(released.dueAt);
+    if (released.previousSequence) {
+      columns[4].add(static_cast<std::int64_t>(*released.previousSequence));
+    } else {
+      columns[4].addNull();
+    }
+    columns[5].add(std::int64_t{released.isFirm ? 1 : 0});
+  }
+  if (claims.empty()) {
+    return;
+  }
+  // After a recall, only an answer from after the reset counts: with a lower number, the next message would overtake
+  // this one at a peer that is restored once more.
+  context_.connection.run(
+      "UPDATE #session_states AS m SET due_at_ms=u.due, due_is_firm=u.firm<>0, previous_sequence=CASE WHEN "
+      "m.recall<=u.recalls THEN coalesce(u.previous,m.previous_sequence) WHEN u.after<>0 THEN "
+      "greatest(m.previous_sequence,coalesce(u.previous,0)) ELSE m.previous_sequence END, "
+      "confirmed_sequence=greatest(m.confirmed_sequence,coalesce(u.previous,0)) FROM unnest($1::bigint[],$2::bigint[],"
+      "$3::bigint[],$4::bigint[],$5::bigint[],$6::bigint[]) AS u(session,recalls,after,due,previous,firm) JOIN #claims "
+      "AS c ON c.id=-u.session AND c.owner_id=$7 WHERE m.session_id=u.session",
+      columns[0].text(), columns[1].text(), columns[2].text(), columns[3].text(), columns[4].text(), columns[5].text(),
+      context_.owner);
+  letGo(claims);
+}
+
+}  // namespace ackbox::store::postgres

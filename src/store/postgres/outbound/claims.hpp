@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "store/postgres/context.hpp"
+#include "store/store.hpp"
+
+namespace ackbox::store::postgres {
+
+/// Claims sessions and their head rows for this owner, and releases sessions. A claim is a row of a table that is not
+/// logged; its owner's life is the lock that its connection holds, so whoever can still commit has its claims.
+///
+/// All in a transaction. Thread-safety: none.
+class Claims final : public store::Claims {
+public:
+  explicit Claims(Context& context) : context_(context) {}
+
+  ClaimReply claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
+                   std::uint64_t bytesMax) override;
+  void endClaims(std::span<const delivery::SessionRelease> releases) override;
+
+private:
+  struct Session {
+    std::string name;
+    std::int64_t owner = 0;
+    bool isHalted = false;
+    std::int64_t recall = 0;
+    std::uint8_t priority = 0;
+    WallTime dueAt{};
+    bool isFirm = false;
+    std::uint64_t previous = 0;
+    std::uint64_t confirmed = 0;
+  };
+  struct Message {
+    delivery::SessionKey session = 0;
+    MessageState state{};
+    std::uint32_t attempt = 0;
+    WallTime dueAt{};
+    std::optional<WallTime> notBefore;
+    bool isHeld = false;
+    OutboundFrame frame;
+  };
+  // What one claim has read, and its parameters.
+  struct Look {
+    WallTime now;
+    std::int64_t recalls = 0;
+    std::uint64_t bytesMax = 0;
+    std::map<delivery::SessionKey, Session> sessions = {};
+    std::map<delivery::MessageKey, Message> messages = {};
+    /// Another transaction is changing them.
+    std::set<delivery::MessageKey> locked = {};
+    std::set<delivery::MessageKey> taken = {};
+  };
+
+  void readSessions(std::span<const delivery::SessionClaim> wanted, Look& look);
+  void readMessages(std::span<const delivery::SessionClaim> wanted, Look& look);
+  /// Claims those of `keys` that no other owner has; returns those that this owner has now.
+  [[nodiscard]] std::set<std::int64_t> hold(std::span<const std::int64_t> keys);
+  [[nodiscard]] delivery::SessionClaimed claimSession(const delivery::SessionClaim& wanted, Look& look,
+                                                      ClaimReply& reply);
+  void claimRow(delivery::MessageKey key, delivery::MessageKey waited, Look& look, delivery::SessionClaimed& session,
+                ClaimReply& reply);
+  [[nodiscard]] bool isOurs(delivery::SessionKey session, const delivery::AcceptedFrame& frame);
+  void holdTaken(Look& look, ClaimReply& reply);
+  void letGo(std::span<const std::int64_t> keys);
+
+  Context& context_;
+};
+
+}  // namespace ackbox::store::postgres

@@ -1,0 +1,97 @@
+#include "store/postgres/outbound/new_rows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ackbox::store::postgres {
+
+SessionTail& NewRows::tailOf(const SessionName& session, int priority) {
+  if (const auto known = tails_.find(session); known != tails_.end()) {
+    return known->second;
+  }
+  const Result result =
+      context_.connection.run("SELECT * FROM #gate($1,$2,$3,$4)", session.peer, session.name, session.lane, priority);
+  const Row row = result.front();
+  ++gates_;
+  keys_ = {row.integer(3)};
+  gatesOfKeys_ = gates_;
+  return tails_.emplace(session, SessionTail{row.integer(0), row.as<std::uint64_t>(1), row.as<int>(2), gates_})
+      .first->second;
+}
+
+delivery::MessageKey NewRows::newKey(const SessionTail& tail) {
+  constexpr std::int64_t kDrawnMax = 256;
+  if (keys_.empty() || tail.gate > gatesOfKeys_) {
+    drawn_ = std::min(4 * drawn_, kDrawnMax);
+    keys_ =
+        context_.connection.run("SELECT nextval('#outbox_id') FROM generate_series(1,$1::bigint)", drawn_).integers();
+    std::ranges::sort(keys_, std::greater());
+    gatesOfKeys_ = gates_;
+  }
+  const delivery::MessageKey key = keys_.back();
+  keys_.pop_back();
+  return key;
+}
+
+void NewRows::add(NewRow&& row) {
+  rows_.push_back(std::move(row));
+  if (rows_.size() >= kGatheredMax) {
+    flush();
+  }
+}
+
+void NewRows::setPriority(SessionTail& tail, int priority) {
+  if (tail.priority != priority) {
+    context_.connection.run("UPDATE #session_states SET priority=$2 WHERE session_id=$1", tail.session, priority);
+    tail.priority = priority;
+  }
+}
+
+void NewRows::flush() {
+  if (rows_.empty()) {
+    return;
+  }
+  ArrayText columns[12];
+  for (const NewRow& row : rows_) {
+    const Frame& frame = row.frame;
+    columns[0].add(row.key);
+    columns[1].add(row.session);
+    columns[2].add(static_cast<std::int64_t>(row.sequence));
+    columns[3].add(row.enqueuedAt);
+    columns[4].add(row.notBefore.value_or(WallTime{}));
+    columns[5].add(frame.expiresAt);
+    columns[6].add(row.notBefore);
+    columns[7].add(std::string_view(row.messageId));
+    columns[8].add(std::string_view(frame.type));
+    columns[9].add(NullIfEmpty{frame.traceparent});
+    columns[10].add(NullIfEmpty{frame.correlationId});
+    columns[11].add(NullIfEmpty{frame.supersedeKey});
+  }
+  ArrayText data;
+  for (const NewRow& row : rows_) {
+    data.add(Blob{row.frame.data});
+  }
+  Parameters parameters;
+  for (const ArrayText& column : columns) {
+    parameters.add(std::string_view(column.text()));
+  }
+  parameters.add(std::string_view(data.text()));
+  context_.connection.runWith(
+      "INSERT INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,message_id,type,"
+      "traceparent,correlation_id,supersede_key,data) SELECT * FROM unnest($1::bigint[],$2::bigint[],$3::bigint[],"
+      "$4::bigint[],$5::bigint[],$6::bigint[],$7::bigint[],$8::text[],$9::text[],$10::text[],$11::text[],$12::text[],"
+      "$13::bytea[])",
+      parameters);
+  rows_.clear();
+}
+
+void NewRows::forget() noexcept {
+  tails_.clear();
+  rows_.clear();
+  keys_.clear();
+  gates_ = 0;
+  gatesOfKeys_ = 0;
+  drawn_ = 1;
+}
+
+}  // namespace ackbox::store::postgres

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "ackbox/clock.hpp"
+#include "ackbox/frame.hpp"
+#include "delivery/types.hpp"
+#include "store/postgres/context.hpp"
+#include "store/postgres/memory.hpp"
+
+namespace ackbox::store::postgres {
+
+/// Identifies a session's row: by its name, or as a peer's queue of unordered messages of one priority.
+struct SessionName {
+  delivery::PeerKey peer = 0;
+  std::string name;
+  /// 0 for a session.
+  int lane = 0;
+
+  auto operator<=>(const SessionName&) const = default;
+};
+
+/// The end of a session whose gate this transaction holds.
+struct SessionTail {
+  delivery::SessionKey session = 0;
+  std::uint64_t lastSequence = 0;
+  int priority = kPriorityDefault;
+  /// Which of the transaction's gates this is.
+  std::size_t gate = 0;
+};
+
+/// A message to be stored.
+struct NewRow {
+  delivery::MessageKey key = 0;
+  delivery::SessionKey session = 0;
+  std::uint64_t sequence = 0;
+  WallTime enqueuedAt{};
+  std::optional<WallTime> notBefore = {};
+  std::string messageId;
+  Frame frame;
+};
+
+/// The rows that a transaction appends: the ends of their sessions, their keys, and the rows until they are written
+/// together.
+///
+/// A key is drawn after the session's gate was passed, so keys rise in each session in the order of its commits.
+class NewRows final : public Memory {
+public:
+  explicit NewRows(Context& context) : context_(context) {}
+
+  /// Passes the session's gate, and makes the session if it does not exist. Valid until the next call.
+  [[nodiscard]] SessionTail& tailOf(const SessionName& session, int priority);
+  [[nodiscard]] delivery::MessageKey newKey(const SessionTail& tail);
+  void add(NewRow&& row);
+  /// The priority of the session's messages, from now on.
+  void setPriority(SessionTail& tail, int priority);
+
+  void flush() override;
+  void committed() noexcept override { forget(); }
+  void rolledBack() noexcept override { forget(); }
+  void scopeUndone() noexcept override { forget(); }
+  void forget() noexcept;
+
+private:
+  // More are written at once.
+  static constexpr std::size_t kGatheredMax = 256;
+
+  Context& context_;
+  std::map<SessionName, SessionTail> tails_;
+  std::vector<NewRow> rows_;
+  // In ascending order, from the back.
+  std::vector<delivery::MessageKey> keys_;
+  // How many gates were passed, and how many of them before the keys were drawn.
+  std::size_t gates_ = 0;
+  std::size_t gatesOfKeys_ = 0;
+  std::int64_t drawn_ = 1;
+};
+
+}  // namespace ackbox::store::postgres

@@ -1,0 +1,64 @@
+#include "store/postgres/outbound/outbox.hpp"
+
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace ackbox::store::postgres {
+
+EnqueueReceipt Outbox::enqueue(const Frame& frame) {
+  const PeerRow* const peer = peers_.find(frame.peer);
+  return steps_.enqueue(frame, peer == nullptr ? std::nullopt : std::optional(peer->key));
+}
+
+PublishReceipt Outbox::publish(const Frame& frame) {
+  return steps_.publish(frame, subscribersOf(context_.connection, frame));
+}
+
+// Its age restarts, or the horizon that failed it would fail it again at once. Outside sessions the peer also
+// distinguishes it from a repetition by the instant, which is therefore later than before, regardless of the clock.
+std::uint64_t Outbox::redrive(const Redrive& message) {
+  context_.flushRows();
+  SessionTail& tail = rows_.tailOf({message.peer, std::string(message.sessionName), message.lane}, kPriorityDefault);
+  const delivery::MessageKey key = rows_.newKey(tail);
+  vacated_.keep(message.key, VacatedNumbers::Unless::untried);
+  if (message.sequence != 0) {
+    ++tail.lastSequence;
+  }
+  const Result result = context_.connection.run(
+      "UPDATE #outbox SET id=$2,sequence=$3,state=0,attempt=0,retry_count=0,created_at_ms=greatest($4,created_at_ms+1),"
+      "due_at_ms=0,not_before_ms=NULL,supersede_key=NULL,reason=NULL,xid=pg_current_xact_id() WHERE id=$1 AND state=$5 "
+      "RETURNING octet_length(data)",
+      message.key, key, tail.lastSequence, context_.now(), message.from);
+  if (result.empty()) {
+    throw Error(Errc::invalidTransition, "only a dead letter is redriven, and only an acknowledged message repeated");
+  }
+  const std::int64_t bytes = result.front().integer(0);
+  context_.counts.addRows(message.peer, message.from, -1, bytes);
+  context_.counts.addRows(message.peer, MessageState::pending, 1, bytes);
+  ++steps_.stored;
+  return tail.lastSequence;
+}
+
+std::vector<SupersededMessage> Outbox::takeSuperseded() {
+  return std::exchange(superseded_, {});
+}
+
+void Outbox::committed() noexcept {
+  std::ranges::move(steps_.superseded, std::back_inserter(superseded_));
+  rolledBack();
+}
+
+void Outbox::rolledBack() noexcept {
+  steps_.stored = 0;
+  steps_.superseded.clear();
+  scopes_.clear();
+}
+
+void Outbox::scopeUndone() noexcept {
+  steps_.stored = scopes_.back().stored;
+  steps_.superseded.resize(scopes_.back().superseded);
+  scopes_.pop_back();
+}
+
+}  // namespace ackbox::store::postgres

@@ -1,0 +1,55 @@
+#include "store/postgres/peers/owners.hpp"
+
+#include <unistd.h>
+
+namespace ackbox::store::postgres {
+
+void Owners::registerSelf() {
+  context_.owner =
+      context_.connection
+          .run("INSERT INTO #owners(pid,opened_at_ms) VALUES($1,$2) RETURNING id", getpid(), context_.now())
+          .front()
+          .integer(0);
+  context_.connection.run("SELECT pg_advisory_lock('#meta'::regclass::oid::integer,$1::integer)", context_.owner);
+}
+
+void Owners::unregisterSelf() {
+  putBack(context_.owner);
+}
+
+std::size_t Owners::releaseDead() {
+  context_.flushRows();
+  // Holds what it takes until the end of the transaction: no other process puts the same back.
+  const std::vector<std::int64_t> dead =
+      context_.connection
+          .run(
+              "SELECT id FROM #owners WHERE id<>$1 AND "
+              "pg_try_advisory_xact_lock('#meta'::regclass::oid::integer,id::integer) ORDER BY id",
+              context_.owner)
+          .integers();
+  for (const std::int64_t owner : dead) {
+    putBack(owner);
+  }
+  isShared_ =
+      context_.connection.run("SELECT count(*) FROM #owners WHERE id<>$1", context_.owner).front().integer(0) != 0;
+  return dead.size();
+}
+
+bool Owners::anyDead() {
+  const Result result = context_.connection.run(
+      "SELECT count(*),count(*) FILTER (WHERE NOT #lives(id)) FROM #owners WHERE id<>$1", context_.owner);
+  isShared_ = result.front().integer(0) != 0;
+  return result.front().integer(1) != 0;
+}
+
+// The claims' numbers refuse what their owner settles late.
+void Owners::putBack(std::int64_t owner) {
+  context_.connection.run(
+      "UPDATE #outbox AS o SET attempt=o.attempt+1 FROM #claims AS c WHERE c.owner_id=$1 AND c.id>0 AND o.id=c.id",
+      owner);
+  context_.connection.run("DELETE FROM #claims WHERE owner_id=$1", owner);
+  context_.connection.run("UPDATE #inbox SET owner_id=0 WHERE owner_id=$1 AND owner_id<>0", owner);
+  context_.connection.run("DELETE FROM #owners WHERE id=$1", owner);
+}
+
+}  // namespace ackbox::store::postgres

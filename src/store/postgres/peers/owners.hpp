@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "store/postgres/context.hpp"
+#include "store/store.hpp"
+
+namespace ackbox::store::postgres {
+
+/// The processes that have the store open. A process lives as long as its connection, which holds a lock; the server
+/// drops the lock however the process ends.
+class Owners final : public store::Owners {
+public:
+  explicit Owners(Context& context) : context_(context) {}
+
+  /// In a transaction; takes the lock, which the transaction's end does not release.
+  void registerSelf();
+  void unregisterSelf();
+  [[nodiscard]] bool shared() const noexcept override { return isShared_; }
+  std::size_t releaseDead() override;
+  [[nodiscard]] bool anyDead() override;
+
+private:
+  void putBack(std::int64_t owner);
+
+  Context& context_;
+  bool isShared_ = false;
+};
+
+}  // namespace ackbox::store::postgres

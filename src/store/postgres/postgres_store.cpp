@@ -1,0 +1,328 @@
+#include "store/postgres/postgres_store.hpp"
+
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "base/options.hpp"
+#include "store/decisions/uuid.hpp"
+#include "store/failure.hpp"
+#include "store/postgres/inbound/inbound_marks.hpp"
+#include "store/postgres/inbound/inbox.hpp"
+#include "store/postgres/outbound/claims.hpp"
+#include "store/postgres/outbound/dead_letters.hpp"
+#include "store/postgres/outbound/discovery.hpp"
+#include "store/postgres/outbound/outbox.hpp"
+#include "store/postgres/outbound/settles.hpp"
+#include "store/postgres/peers/holds.hpp"
+#include "store/postgres/peers/owners.hpp"
+#include "store/postgres/peers/peer_resets.hpp"
+#include "store/postgres/peers/peers.hpp"
+#include "store/postgres/peers/subscriptions.hpp"
+#include "store/postgres/schema/migrating.hpp"
+
+namespace ackbox::store::postgres {
+
+struct PostgresStore::Impl {
+  Impl(const std::string& location, const OutboxOptions& givenOptions)
+      : options(validated(givenOptions)), connection(location) {
+    context.flushRows = [this] { rows.flush(); };
+  }
+
+  void open();
+  void restart();
+  void begun(const Row& meta);
+  template <typename Step>
+  void each(const Step& step) {
+    for (Memory* const memory : memories) {
+      step(*memory);
+    }
+  }
+
+  OutboxOptions options;
+  Connection connection;
+  LatencyWindow window;
+  Counts counts{connection};
+  Shares shares{connection, counts};
+  Context context{connection, counts, shares, options, *options.clock, *options.random};
+  Holds holds{context};
+  Discovery discovery{context, holds};
+  Peers peers{context, options.peers, holds};
+  PeerResets peerResets{context, peers, discovery};
+  Subscriptions subscriptions{context, holds};
+  NewRows rows{context};
+  Outbox outbox{context, peers, rows};
+  Claims claims{context};
+  AckLatencies latencies{window, *options.clock};
+  Settles settles{context, holds, peerResets, latencies};
+  DeadLetters deadLetters{context, outbox, settles, holds};
+  InboundMarks marks{context};
+  Inbox inbox{context, marks};
+  Owners owners{context};
+
+  // In the order of a commit: counts come after all parts that count.
+  const std::vector<Memory*> memories = {&rows,      &marks, &shares,     &counts,   &outbox,
+                                         &latencies, &peers, &peerResets, &discovery};
+
+  std::string origin;
+  std::uint64_t epoch = 0;
+  OpeningLook look;
+  int scopes = 0;
+};
+
+void PostgresStore::Impl::open() {
+  makeSchema(connection, options);
+  connection.execute("BEGIN");
+  try {
+    const Result meta = connection.run(
+        "INSERT INTO #meta(id,version,written_by,origin,epoch) VALUES(1,$1,$2,$3,1) ON CONFLICT(id) DO UPDATE SET "
+        "epoch=#meta.epoch+1 RETURNING origin,epoch",
+        kSchemaVersion, ACKBOX_VERSION, randomUuid(*options.random));
+    origin = meta.front().text(0);
+    begun(connection.run("SELECT epoch,orders,recalls FROM #meta").front());
+    peers.configure();
+    owners.registerSelf();
+    owners.releaseDead();
+    connection.execute("COMMIT");
+  } catch (...) {
+    connection.execute("ROLLBACK");
+    throw;
+  }
+}
+
+// As another owner: whoever found the lock free has put back what the former one had.
+void PostgresStore::Impl::restart() {
+  connection.reconnect();
+  each([](Memory& memory) { memory.rolledBack(); });
+  scopes = 0;
+  discovery.startOver(context.recallsMade);
+  holds.restart();
+  connection.execute("BEGIN");
+  owners.registerSelf();
+  owners.releaseDead();
+  connection.execute("COMMIT");
+}
+
+void PostgresStore::Impl::begun(const Row& meta) {
+  epoch = meta.as<std::uint64_t>(0);
+  holds.noteOrders(meta.integer(1));
+  peerResets.begun(meta.integer(2));
+  counts.refresh();
+  peers.begun();
+  discovery.mayHaveNews();
+}
+
+PostgresStore::PostgresStore(const std::string& location, const OutboxOptions& options)
+    : impl_(std::make_unique<Impl>(location, options)) {
+  impl_->open();
+}
+
+PostgresStore::~PostgresStore() {
+  if (inTransaction()) {
+    rollback();
+  }
+  try {
+    if (!impl_->connection.isLost()) {
+      impl_->connection.execute("BEGIN");
+      impl_->owners.unregisterSelf();
+      impl_->connection.execute("COMMIT");
+    }
+  } catch (const std::exception&) {
+    // The next opener finds this owner dead and does the same.
+  }
+}
+
+void PostgresStore::begin(bool durable, bool /*patient*/) {
+  Connection& connection = impl_->connection;
+  const bool isSynced = durable && impl_->options.durability == Durability::powerCut;
+  const std::string statements = std::string("BEGIN ISOLATION LEVEL READ COMMITTED;") +
+                                 (isSynced ? "" : "SET LOCAL synchronous_commit=off;") +
+                                 "SELECT epoch,orders,recalls FROM #meta";
+  for (bool isSecond = false;; isSecond = true) {
+    if (connection.isLost()) {
+      impl_->restart();
+    }
+    try {
+      const Result meta = connection.execute(statements);
+      impl_->begun(meta.front());
+      return;
+    } catch (const Error&) {
+      rollback();
+      // A server that has gone is found out by the first statement.
+      if (isSecond || !connection.isLost()) {
+        throw;
+      }
+    }
+  }
+}
+
+void PostgresStore::commit() {
+  try {
+    impl_->each([](Memory& memory) { memory.flush(); });
+    impl_->connection.execute("COMMIT");
+  } catch (...) {
+    rollback();
+    throw;
+  }
+  impl_->scopes = 0;
+  impl_->each([](Memory& memory) { memory.committed(); });
+}
+
+void PostgresStore::rollback() noexcept {
+  try {
+    if (impl_->connection.inTransaction()) {
+      impl_->connection.execute("ROLLBACK");
+    }
+  } catch (const std::exception&) {
+    // The connection is lost, and the transaction with it.
+  }
+  impl_->scopes = 0;
+  impl_->each([](Memory& memory) { memory.rolledBack(); });
+}
+
+bool PostgresStore::inTransaction() const noexcept {
+  return impl_->connection.inTransaction();
+}
+
+void PostgresStore::savepoint() {
+  impl_->each([](Memory& memory) { memory.flush(); });
+  impl_->connection.execute("SAVEPOINT s" + std::to_string(++impl_->scopes));
+  impl_->each([](Memory& memory) { memory.scopeBegun(); });
+}
+
+void PostgresStore::releaseSavepoint() {
+  impl_->connection.execute("RELEASE s" + std::to_string(impl_->scopes--));
+  impl_->each([](Memory& memory) { memory.scopeReleased(); });
+}
+
+void PostgresStore::rollbackToSavepoint() {
+  const std::string name = std::to_string(impl_->scopes--);
+  impl_->connection.execute("ROLLBACK TO s" + name + ";RELEASE s" + name);
+  impl_->each([](Memory& memory) { memory.scopeUndone(); });
+}
+
+// A COMMIT by foreign code cannot be vetoed; `transactionLost` notices it.
+void PostgresStore::guardTransaction(bool /*on*/) {}
+
+bool PostgresStore::transactionLost() const noexcept {
+  return !impl_->connection.inTransaction();
+}
+
+Errc PostgresStore::whyTransactionLost(const std::exception_ptr& thrown) const noexcept {
+  if (!impl_->connection.isLost()) {
+    return Errc::handlerEndedTransaction;
+  }
+  return thrown ? static_cast<Errc>(store::errorOf(thrown).value()) : Errc::ioError;
+}
+
+store::Outbox& PostgresStore::outbox() noexcept {
+  return impl_->outbox;
+}
+
+store::Claims& PostgresStore::claims() noexcept {
+  return impl_->claims;
+}
+
+store::Settles& PostgresStore::settles() noexcept {
+  return impl_->settles;
+}
+
+store::DeadLetters& PostgresStore::deadLetters() noexcept {
+  return impl_->deadLetters;
+}
+
+store::Holds& PostgresStore::holds() noexcept {
+  return impl_->holds;
+}
+
+store::Peers& PostgresStore::peers() noexcept {
+  return impl_->peers;
+}
+
+store::Subscriptions& PostgresStore::subscriptions() noexcept {
+  return impl_->subscriptions;
+}
+
+store::PeerResets& PostgresStore::peerResets() noexcept {
+  return impl_->peerResets;
+}
+
+store::InboundMarks& PostgresStore::inboundMarks() noexcept {
+  return impl_->marks;
+}
+
+store::Inbox& PostgresStore::inbox() noexcept {
+  return impl_->inbox;
+}
+
+store::Discovery& PostgresStore::discovery() noexcept {
+  return impl_->discovery;
+}
+
+store::Owners& PostgresStore::owners() noexcept {
+  return impl_->owners;
+}
+
+Fill PostgresStore::fill() {
+  return impl_->counts.fill();
+}
+
+Vitals PostgresStore::vitals() {
+  const Fill fill = impl_->counts.fill();
+  Vitals vitals;
+  vitals.live = fill.rows;
+  vitals.failed = static_cast<std::uint64_t>(std::max<std::int64_t>(0, impl_->counts.value(Count::failed)));
+  if (fill.rows != 0) {
+    const Result oldest =
+        impl_->connection.run("SELECT created_at_ms FROM #outbox WHERE state IN (0,2) ORDER BY id LIMIT 1");
+    vitals.oldestAt = oldest.empty() ? std::nullopt : std::optional(oldest.front().instant(0));
+  }
+  return vitals;
+}
+
+std::optional<bool> PostgresStore::addPeer(const PeerOptions& peer, std::string_view definition) {
+  return impl_->peers.define(peer, definition);
+}
+
+PeerRemoval PostgresStore::removePeer(std::string_view name, WaitingMessages waiting) {
+  impl_->rows.flush();
+  PeerRemoval removal = impl_->peers.remove(name, waiting);
+  if (removal.isRemoved) {
+    removal.subscriptions = impl_->subscriptions.removeOfRemoved();
+  }
+  return removal;
+}
+
+RepairReport PostgresStore::repair() {
+  impl_->each([](Memory& memory) { memory.flush(); });
+  RepairReport report;
+  recount(impl_->connection, report);
+  impl_->counts.refresh();
+  return report;
+}
+
+const std::string& PostgresStore::origin() const noexcept {
+  return impl_->origin;
+}
+
+std::uint64_t PostgresStore::epoch() const noexcept {
+  return impl_->epoch;
+}
+
+std::int64_t PostgresStore::owner() const noexcept {
+  return impl_->context.owner;
+}
+
+const OpeningLook& PostgresStore::openingLook() const noexcept {
+  return impl_->look;
+}
+
+const LatencyWindow& PostgresStore::latencies() const noexcept {
+  return impl_->window;
+}
+
+int PostgresStore::serverProcess() const noexcept {
+  return impl_->connection.processId();
+}
+
+}  // namespace ackbox::store::postgres

@@ -1,0 +1,94 @@
+#include "store/postgres/schema/tables.hpp"
+
+namespace ackbox::store::postgres {
+
+// What needs several statements with a snapshot each, and one way to the server. A statement of a function that is
+// VOLATILE sees what was committed before it, where the transaction is READ COMMITTED.
+const char* const kFunctionsSql = R"sql(
+-- Whether the process lives: nobody else can share the lock that it holds.
+CREATE OR REPLACE FUNCTION #lives(owner bigint) RETURNS boolean LANGUAGE sql AS $body$
+  SELECT NOT pg_try_advisory_xact_lock_shared('#meta'::regclass::oid::integer, owner::integer)
+$body$;
+-- The gate of an enqueue: finds or makes the session, keeps all other enqueues to it out until the end of the
+-- transaction, and then reads its last number. Queues of unordered messages have no gate, because they have no order.
+CREATE OR REPLACE FUNCTION #gate(of_peer bigint, named text, of_lane integer, new_priority integer, OUT session bigint,
+                                 OUT last bigint, OUT current_priority integer, OUT next_key bigint)
+LANGUAGE plpgsql AS $body$
+BEGIN
+  FOR look IN 1..2 LOOP
+    IF of_lane = 0 THEN
+      SELECT s.id INTO session FROM #sessions AS s WHERE s.peer_id=of_peer AND s.name=named AND s.lane=0
+        FOR NO KEY UPDATE;
+    ELSE
+      SELECT s.id INTO session FROM #sessions AS s WHERE s.peer_id=of_peer AND s.name=named AND s.lane=of_lane;
+    END IF;
+    EXIT WHEN session IS NOT NULL;
+    INSERT INTO #sessions(peer_id,name,lane) VALUES(of_peer,named,of_lane) ON CONFLICT DO NOTHING RETURNING id
+      INTO session;
+    IF session IS NOT NULL THEN
+      INSERT INTO #session_states(session_id,priority) VALUES(session,new_priority);
+      EXIT;
+    END IF;
+  END LOOP;
+  IF session IS NULL THEN
+    RAISE EXCEPTION 'another transaction has just made the session' USING ERRCODE = 'serialization_failure';
+  END IF;
+  IF of_lane = 0 THEN
+    SELECT greatest(m.last_sequence,
+                    coalesce((SELECT max(o.sequence) FROM #outbox AS o WHERE o.session_id=session AND o.sequence>0),0)),
+           m.priority INTO STRICT last, current_priority FROM #session_states AS m WHERE m.session_id=session;
+  ELSE
+    last := 0;
+    current_priority := new_priority;
+  END IF;
+  next_key := nextval('#outbox_id');
+END
+$body$;
+-- Pending messages of the key that are in nobody's hand; they stay locked.
+CREATE OR REPLACE FUNCTION #supersedable(of_session bigint, named text)
+RETURNS TABLE(id bigint, message_id text, sequence bigint, bytes integer, was_tried boolean)
+LANGUAGE plpgsql AS $body$
+DECLARE
+  keys bigint[];
+BEGIN
+  keys := ARRAY(SELECT o.id FROM #outbox AS o WHERE o.session_id=of_session AND o.supersede_key=named AND o.state=0
+                FOR UPDATE SKIP LOCKED);
+  RETURN QUERY SELECT o.id,o.message_id::text,o.sequence,octet_length(o.data),o.attempt>0 FROM #outbox AS o
+    WHERE o.id=ANY(keys) AND NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=o.id) ORDER BY o.id;
+END
+$body$;
+-- A message's log with one more attempt, the newest first; one that failed as the last one did is counted there.
+CREATE OR REPLACE FUNCTION #logged(log jsonb, error text, outcome text, now_ms bigint, took_ms bigint, status integer)
+RETURNS jsonb LANGUAGE sql IMMUTABLE AS $body$
+  SELECT CASE
+    WHEN error IS NULL THEN log
+    WHEN log->0->>'error'=error AND log->0->>'outcome'=outcome AND
+         (log->0->>'status')::integer IS NOT DISTINCT FROM status
+      THEN jsonb_set(log,'{0}',(log->0)||jsonb_build_object('count',(log->0->>'count')::bigint+1,'at_ms',now_ms,
+                                                            'took_ms',took_ms))
+    ELSE (SELECT jsonb_agg(e.entry ORDER BY e.place) FROM (
+            SELECT 0 AS place, jsonb_build_object('first_at_ms',now_ms,'at_ms',now_ms,'count',1,'took_ms',took_ms,
+                                                  'outcome',outcome,'status',status,'error',error) AS entry
+            UNION ALL SELECT o.ordinality,o.value FROM jsonb_array_elements(coalesce(log,'[]')) WITH ORDINALITY AS o
+            WHERE o.ordinality<8) AS e)
+  END
+$body$;
+-- Makes one row of the differences of each peer, and of each sender, of those that nobody else is folding.
+CREATE OR REPLACE FUNCTION #fold() RETURNS void LANGUAGE plpgsql AS $body$
+BEGIN
+  WITH old AS (DELETE FROM #counts WHERE ctid=ANY(ARRAY(SELECT ctid FROM #counts FOR UPDATE SKIP LOCKED)) RETURNING *)
+  INSERT INTO #counts SELECT peer_id,sum(pending),sum(sent),sum(failed),sum(pending_bytes),sum(enqueued),sum(acked),
+    sum(failed_total),sum(total_retries),sum(stale_settles),sum(received),sum(duplicates),sum(gaps),sum(superseded),
+    sum(inbox),sum(inbox_bytes),sum(deferred),sum(refused_acks),sum(retained),sum(ack_latency_ms),
+    sum(refused_unauthenticated),sum(refused_forbidden),sum(refused_limits),sum(inbound_bytes),sum(recounts),
+    sum(stale_epochs),sum(id_conflicts),max(last_acked_at_ms) FROM old GROUP BY peer_id;
+  WITH old AS (DELETE FROM #sender_shares WHERE ctid=ANY(ARRAY(SELECT ctid FROM #sender_shares FOR UPDATE SKIP LOCKED))
+               RETURNING *)
+  INSERT INTO #sender_shares SELECT source,sum(sessions),sum(origins),sum(marks),sum(bytes),sum(inbox),sum(inbox_bytes)
+    FROM old GROUP BY source HAVING sum(sessions)<>0 OR sum(origins)<>0 OR sum(marks)<>0 OR sum(bytes)<>0 OR
+    sum(inbox)<>0 OR sum(inbox_bytes)<>0;
+END
+$body$;
+)sql";
+
+}  // namespace ackbox::store::postgres

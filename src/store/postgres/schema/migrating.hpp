@@ -1,0 +1,21 @@
+#pragma once
+
+#include "ackbox/options.hpp"
+#include "ackbox/stats.hpp"
+#include "postgres/connection.hpp"
+#include "store/postgres/names.hpp"
+
+namespace ackbox::store::postgres {
+
+/// The version of the tables that this release makes and uses.
+inline constexpr int kSchemaVersion = 1;
+
+/// Makes the schema if there is none and the options allow it; one process after the other. Throws `schemaMissing`,
+/// `schemaTooNew`, `schemaTooOld`.
+void makeSchema(Connection& connection, const OutboxOptions& options);
+
+/// Counts the gauges of the outbox, the inbox and the senders anew. In a transaction, in which it waits for those that
+/// count; costs by the number of rows.
+void recount(Connection& connection, RepairReport& report);
+
+}  // namespace ackbox::store::postgres
