@@ -14,6 +14,9 @@ SessionTail& NewRows::tailOf(const SessionName& session, int priority) {
   const Row row = result.front();
   ++gates_;
   keys_ = {row.integer(3)};
+  if (row.integer(4) != 0) {
+    unproven_.push_back(row.integer(0));
+  }
   gatesOfKeys_ = gates_;
   return tails_.emplace(session, SessionTail{row.integer(0), row.as<std::uint64_t>(1), row.as<int>(2), gates_})
       .first->second;
@@ -83,9 +86,13 @@ void NewRows::flush() {
       "$13::bytea[])",
       parameters);
   rows_.clear();
+  for (const delivery::SessionKey session : std::exchange(unproven_, {})) {
+    context_.connection.run("SELECT #confirm($1)", session);
+  }
 }
 
 void NewRows::forget() noexcept {
+  unproven_.clear();
   tails_.clear();
   rows_.clear();
   keys_.clear();

@@ -79,6 +79,8 @@ private:
   std::size_t gates_ = 0;
   std::size_t gatesOfKeys_ = 0;
   std::int64_t drawn_ = 1;
+  // Whose numbers were given by a snapshot that may be old.
+  std::vector<delivery::SessionKey> unproven_;
 };
 
 }  // namespace ackbox::store::postgres

@@ -12,7 +12,8 @@ $body$;
 -- The gate of an enqueue: finds or makes the session, keeps all other enqueues to it out until the end of the
 -- transaction, and then reads its last number. Queues of unordered messages have no gate, because they have no order.
 CREATE OR REPLACE FUNCTION #gate(of_peer bigint, named text, of_lane integer, new_priority integer, OUT session bigint,
-                                 OUT last bigint, OUT current_priority integer, OUT next_key bigint)
+                                 OUT last bigint, OUT current_priority integer, OUT next_key bigint,
+                                 OUT has_old_snapshot boolean)
 LANGUAGE plpgsql AS $body$
 BEGIN
   FOR look IN 1..2 LOOP
@@ -42,6 +43,18 @@ BEGIN
     current_priority := new_priority;
   END IF;
   next_key := nextval('#outbox_id');
+  has_old_snapshot := of_lane=0 AND current_setting('transaction_isolation')<>'read committed';
+END
+$body$;
+-- Called after the message was stored. In a transaction with one snapshot, the number may be one that was given since:
+-- if its message is there, the index has refused it. If it has gone, this fails, as the state was changed since the
+-- snapshot. The lock is given back at once, because whoever delivers would wait for it.
+CREATE OR REPLACE FUNCTION #confirm(session bigint) RETURNS void LANGUAGE plpgsql AS $body$
+BEGIN
+  PERFORM 1 FROM #session_states AS m WHERE m.session_id=session FOR NO KEY UPDATE;
+  RAISE EXCEPTION USING ERRCODE = 'AB000';
+EXCEPTION WHEN SQLSTATE 'AB000' THEN
+  NULL;
 END
 $body$;
 -- Pending messages of the key that are in nobody's hand; they stay locked.
