@@ -137,6 +137,9 @@ void enqueues(const PostgresDatabase& database, std::chrono::milliseconds durati
               }),
        plain);
   writer.close();
+  const store::Writer::Totals totals = store::Writer::totals();
+  std::printf("    in %llu commits, %llu of them shared\n", static_cast<unsigned long long>(totals.queued),
+              static_cast<unsigned long long>(totals.shared));
 }
 
 void claims(const PostgresDatabase& database, std::chrono::milliseconds duration) {
@@ -177,6 +180,9 @@ void claims(const PostgresDatabase& database, std::chrono::milliseconds duration
               [&](int) {
                 return [&] {
                   auto place = std::next(rows.begin(), static_cast<long>(turn++ % rows.size()));
+                  while (place->second.empty()) {
+                    place = std::next(rows.begin(), static_cast<long>(turn++ % rows.size()));
+                  }
                   auto& keys = place->second;
                   const std::size_t count = std::min(kTogether, keys.size());
                   const delivery::SessionClaim wanted{place->first,
