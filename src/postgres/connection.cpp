@@ -1,6 +1,7 @@
 #include "postgres/connection.hpp"
 
 #include <cstddef>
+#include <exception>
 #include <utility>
 
 namespace ackbox::postgres {
@@ -54,6 +55,7 @@ Connection::Connection(PGconn* application) : own_(nullptr, PQfinish), handle_(a
 void Connection::connect() {
   own_.reset();
   prepared_.clear();
+  posted_.clear();
   own_.reset(PQconnectdb(location_.c_str()));
   handle_ = own_.get();
   if (PQstatus(handle_) != CONNECTION_OK) {
@@ -68,24 +70,118 @@ void Connection::reconnect() {
   connect();
 }
 
-Result Connection::runWith(std::string_view sql, const Parameters& parameters) {
-  if (!own_) {
-    return checked(PQexecParams(handle_, expand(sql).c_str(), parameters.count(), nullptr, parameters.values(),
-                                parameters.lengths(), parameters.formats(), 0),
-                   sql);
-  }
+const std::string& Connection::prepared(std::string_view sql) {
   auto known = prepared_.find(sql);
   if (known == prepared_.end()) {
     std::string name = "s" + std::to_string(prepared_.size());
     static_cast<void>(checked(PQprepare(handle_, name.c_str(), expand(sql).c_str(), 0, nullptr), sql));
     known = prepared_.emplace(std::string(sql), std::move(name)).first;
   }
-  return checked(PQexecPrepared(handle_, known->second.c_str(), parameters.count(), parameters.values(),
+  return known->second;
+}
+
+Result Connection::runWith(std::string_view sql, const Parameters& parameters) {
+  if (!own_) {
+    return checked(PQexecParams(handle_, expand(sql).c_str(), parameters.count(), nullptr, parameters.values(),
                                 parameters.lengths(), parameters.formats(), 0),
+                   sql);
+  }
+  if (!posted_.empty()) {
+    return runTogether(sql, parameters);
+  }
+  const std::string& name = prepared(sql);
+  return checked(PQexecPrepared(handle_, name.c_str(), parameters.count(), parameters.values(), parameters.lengths(),
+                                parameters.formats(), 0),
                  sql);
 }
 
+void Connection::postWith(std::string_view sql, const Parameters& parameters) {
+  // The results of so many small statements fit into the socket's memory: the server never waits for them to be read.
+  constexpr std::size_t kPostedMax = 32;
+  if (!own_ || posted_.size() == kPostedMax) {
+    static_cast<void>(runWith(sql, parameters));
+    return;
+  }
+  Posted posted{std::string(sql), {}, {}};
+  for (int place = 0; place < parameters.count(); ++place) {
+    const char* const value = parameters.values()[place];
+    const bool isBinary = parameters.formats()[place] != 0;
+    posted.formats.push_back(parameters.formats()[place]);
+    if (value == nullptr) {
+      posted.values.emplace_back();
+    } else if (isBinary) {
+      posted.values.emplace_back(std::string(value, static_cast<std::size_t>(parameters.lengths()[place])));
+    } else {
+      posted.values.emplace_back(value);
+    }
+  }
+  posted_.push_back(std::move(posted));
+}
+
+Result Connection::runTogether(std::string_view sql, const Parameters& parameters) {
+  const std::vector<Posted> posted = std::exchange(posted_, {});
+  std::vector<std::string> names;
+  for (const Posted& one : posted) {
+    names.push_back(prepared(one.sql));
+  }
+  names.push_back(prepared(sql));
+  const auto sent = [this, sql](int isSent) {
+    if (isSent == 0) {
+      throw Error(Errc::ioError, std::string(PQerrorMessage(handle_)) + "in: " + std::string(sql.substr(0, 200)));
+    }
+  };
+  sent(PQenterPipelineMode(handle_));
+  for (std::size_t index = 0; index < posted.size(); ++index) {
+    const Posted& one = posted[index];
+    std::vector<const char*> values;
+    std::vector<int> lengths;
+    for (const std::optional<std::string>& value : one.values) {
+      values.push_back(value ? value->c_str() : nullptr);
+      lengths.push_back(value ? static_cast<int>(value->size()) : 0);
+    }
+    sent(PQsendQueryPrepared(handle_, names[index].c_str(), static_cast<int>(values.size()), values.data(),
+                             lengths.data(), one.formats.data(), 0));
+  }
+  sent(PQsendQueryPrepared(handle_, names.back().c_str(), parameters.count(), parameters.values(), parameters.lengths(),
+                           parameters.formats(), 0));
+  sent(PQpipelineSync(handle_));
+  std::exception_ptr failure;
+  std::optional<Result> last;
+  for (std::size_t index = 0; index < names.size(); ++index) {
+    PGresult* const result = next();
+    if (failure) {
+      // What follows a failed statement was passed over.
+      PQclear(result);
+      continue;
+    }
+    try {
+      last.emplace(checked(result, index < posted.size() ? std::string_view(posted[index].sql) : sql));
+    } catch (const Error&) {
+      failure = std::current_exception();
+    }
+  }
+  // The end of the pipeline.
+  PQclear(next());
+  PQexitPipelineMode(handle_);
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+  return *std::move(last);
+}
+
+PGresult* Connection::next() const {
+  PGresult* result = PQgetResult(handle_);
+  if (result == nullptr) {
+    // The end of the statement before.
+    result = PQgetResult(handle_);
+  }
+  return result;
+}
+
 Result Connection::execute(std::string_view sql) {
+  if (!posted_.empty()) {
+    return runTogether(sql, Parameters());
+  }
   return checked(PQexec(handle_, expand(sql).c_str()), sql);
 }
 
@@ -106,7 +202,8 @@ Result Connection::checked(PGresult* result, std::string_view sql) const {
   }
   const char* const state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string_view code = state == nullptr ? std::string_view() : std::string_view(state);
-  throw Error(errcOf(code), std::string(PQerrorMessage(handle_)) + "in: " + std::string(sql.substr(0, 200)));
+  const char* const message = result == nullptr ? PQerrorMessage(handle_) : PQresultErrorMessage(result);
+  throw Error(errcOf(code), std::string(message) + "in: " + std::string(sql.substr(0, 200)));
 }
 
 }  // namespace ackbox::postgres

@@ -4,9 +4,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "ackbox/error.hpp"
 #include "postgres/result.hpp"
@@ -38,7 +40,16 @@ public:
   }
   /// The same, for parameters whose number is known when it runs.
   Result runWith(std::string_view sql, const Parameters& parameters);
-  /// Runs statements without parameters; the result is that of the last one.
+  /// Runs a statement of which no result is wanted, with the next one that has a result, in one way to the server. Its
+  /// error is thrown by that one.
+  template <typename... Values>
+  void post(std::string_view sql, const Values&... values) {
+    postWith(sql, Parameters(values...));
+  }
+  void postWith(std::string_view sql, const Parameters& parameters);
+  /// What is posted is not run.
+  void forgetPosted() noexcept { posted_.clear(); }
+  /// Runs statements without parameters, or one if others are posted; the result is that of the last one.
   Result execute(std::string_view sql);
 
   [[nodiscard]] bool isLost() const noexcept;
@@ -54,7 +65,19 @@ private:
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
   };
 
+  /// What is posted, with copies of its values; nothing stands for NULL.
+  struct Posted {
+    std::string sql;
+    std::vector<std::optional<std::string>> values;
+    std::vector<int> formats;
+  };
+
   void connect();
+  /// The name of the statement, which is prepared if it is new.
+  const std::string& prepared(std::string_view sql);
+  Result runTogether(std::string_view sql, const Parameters& parameters);
+  /// The result of one statement in the pipeline.
+  [[nodiscard]] PGresult* next() const;
   [[nodiscard]] Result checked(PGresult* result, std::string_view sql) const;
 
   const std::string location_;
@@ -62,6 +85,7 @@ private:
   PGconn* handle_ = nullptr;
   // The names of prepared statements by their text.
   std::unordered_map<std::string, std::string, Hash, std::equal_to<>> prepared_;
+  std::vector<Posted> posted_;
 };
 
 /// `sql` with the schema's name and a full stop in the place of each `#`.

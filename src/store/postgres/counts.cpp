@@ -175,12 +175,12 @@ void Counts::flush() {
     for (const std::int64_t value : values) {
       parameters.add(value);
     }
-    connection_.runWith(kInsert, parameters);
+    connection_.postWith(kInsert, parameters);
     ++writes_;
   }
   changes_.clear();
   if (writes_ >= kWritesMax) {
-    connection_.run("SELECT #fold()");
+    connection_.post("SELECT #fold()");
     writes_ = 0;
   }
 }

@@ -169,6 +169,7 @@ void PostgresStore::commit() {
 }
 
 void PostgresStore::rollback() noexcept {
+  impl_->connection.forgetPosted();
   try {
     if (impl_->connection.inTransaction()) {
       impl_->connection.execute("ROLLBACK");
@@ -197,6 +198,7 @@ void PostgresStore::releaseSavepoint() {
 
 void PostgresStore::rollbackToSavepoint() {
   const std::string name = std::to_string(impl_->scopes--);
+  impl_->connection.forgetPosted();
   impl_->connection.execute("ROLLBACK TO s" + name + ";RELEASE s" + name);
   impl_->each([](Memory& memory) { memory.scopeUndone(); });
 }

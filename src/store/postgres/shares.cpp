@@ -29,8 +29,8 @@ void Shares::add(std::string_view source, const SenderShare& difference) {
 void Shares::flush() {
   for (const auto& [source, share] : changes_) {
     if (!(share == SenderShare())) {
-      connection_.run("INSERT INTO #sender_shares VALUES($1,$2,$3,$4,$5,$6,$7)", source, share.sessions, share.origins,
-                      share.marks, share.bytes, share.inbox, share.inboxBytes);
+      connection_.post("INSERT INTO #sender_shares VALUES($1,$2,$3,$4,$5,$6,$7)", source, share.sessions, share.origins,
+                       share.marks, share.bytes, share.inbox, share.inboxBytes);
     }
   }
   changes_.clear();

@@ -45,7 +45,7 @@ std::set<std::int64_t> Claims::hold(std::span<const std::int64_t> keys) {
     return held;
   }
   // In order, so that two processes that want the same do not wait for each other in turn.
-  context_.connection.run(
+  context_.connection.post(
       "INSERT INTO #claims(id,owner_id) SELECT k.id,$2 FROM unnest($1::bigint[]) AS k(id) WHERE NOT EXISTS(SELECT 1 "
       "FROM #claims AS c WHERE c.id=k.id) ORDER BY k.id ON CONFLICT DO NOTHING",
       arrayOf(keys), context_.owner);
@@ -163,8 +163,8 @@ delivery::SessionClaimed Claims::claimSession(const delivery::SessionClaim& want
     }
     if (isDoubted) {
       claimed.confirmedSequence = wanted.doubt->sequence;
-      context_.connection.run("UPDATE #session_states SET confirmed_sequence=$2 WHERE session_id=$1", wanted.session,
-                              claimed.confirmedSequence);
+      context_.connection.post("UPDATE #session_states SET confirmed_sequence=$2 WHERE session_id=$1", wanted.session,
+                               claimed.confirmedSequence);
     }
   }
   return claimed;
@@ -226,7 +226,7 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, Loo
   }
   if (message.isHeld) {
     // The number of the earlier claim becomes stale.
-    context_.connection.run("UPDATE #outbox SET attempt=attempt+1 WHERE id=$1", key);
+    context_.connection.post("UPDATE #outbox SET attempt=attempt+1 WHERE id=$1", key);
     ++message.attempt;
   }
   look.taken.insert(key);
@@ -266,8 +266,8 @@ void Claims::holdTaken(Look& look, ClaimReply& reply) {
 
 void Claims::letGo(std::span<const std::int64_t> keys) {
   if (!keys.empty()) {
-    context_.connection.run("DELETE FROM #claims WHERE id=ANY($1::bigint[]) AND owner_id=$2", arrayOf(keys),
-                            context_.owner);
+    context_.connection.post("DELETE FROM #claims WHERE id=ANY($1::bigint[]) AND owner_id=$2", arrayOf(keys),
+                             context_.owner);
   }
 }
 
@@ -295,7 +295,7 @@ void Claims::endClaims(std::span<const delivery::SessionRelease> releases) {
   }
   // After a recall, only an answer from after the reset counts: with a lower number, the next message would overtake
   // this one at a peer that is restored once more.
-  context_.connection.run(
+  context_.connection.post(
       "UPDATE #session_states AS m SET due_at_ms=u.due, due_is_firm=u.firm<>0, previous_sequence=CASE WHEN "
       "m.recall<=u.recalls THEN coalesce(u.previous,m.previous_sequence) WHEN u.after<>0 THEN "
       "greatest(m.previous_sequence,coalesce(u.previous,0)) ELSE m.previous_sequence END, "

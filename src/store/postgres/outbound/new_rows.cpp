@@ -45,7 +45,7 @@ void NewRows::add(NewRow&& row) {
 
 void NewRows::setPriority(SessionTail& tail, int priority) {
   if (tail.priority != priority) {
-    context_.connection.run("UPDATE #session_states SET priority=$2 WHERE session_id=$1", tail.session, priority);
+    context_.connection.post("UPDATE #session_states SET priority=$2 WHERE session_id=$1", tail.session, priority);
     tail.priority = priority;
   }
 }
@@ -79,7 +79,7 @@ void NewRows::flush() {
     parameters.add(std::string_view(column.text()));
   }
   parameters.add(std::string_view(data.text()));
-  context_.connection.runWith(
+  context_.connection.postWith(
       "INSERT INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,message_id,type,"
       "traceparent,correlation_id,supersede_key,data) SELECT * FROM unnest($1::bigint[],$2::bigint[],$3::bigint[],"
       "$4::bigint[],$5::bigint[],$6::bigint[],$7::bigint[],$8::text[],$9::text[],$10::text[],$11::text[],$12::text[],"

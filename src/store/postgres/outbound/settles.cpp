@@ -20,6 +20,7 @@ void AckLatencies::committed() noexcept {
 std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settlement> settlements) {
   context_.flushRows();
   std::vector<std::int64_t> keys;
+  bool isAnyPending = false;
   for (const Settlement& settlement : settlements) {
     const Next next = delivery::next(settlement.from, settlement.transition);
     if (next == Next::illegal || !isSettle(settlement.transition)) {
@@ -27,8 +28,9 @@ std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settl
                                                std::string(delivery::toString(settlement.transition)));
     }
     keys.push_back(settlement.key);
+    isAnyPending = isAnyPending || settlement.from == MessageState::pending;
   }
-  read(keys);
+  read(keys, isAnyPending);
   std::vector<std::optional<SettledMessage>> settled;
   settled.reserve(settlements.size());
   for (const Settlement& settlement : settlements) {
@@ -45,22 +47,29 @@ std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settl
   return settled;
 }
 
-// Rows are locked before their claims are read: a claim that was made in between is seen.
-void Settles::read(std::span<const std::int64_t> keys) {
+// This owner's claims change in its own transactions only. Of a row that is pending, the claim is read once more behind
+// the lock: one that was made in between is seen.
+void Settles::read(std::span<const std::int64_t> keys, bool isAnyPending) {
   facts_.clear();
   if (keys.empty()) {
     return;
   }
   for (const Row& row : context_.connection.run(
            "SELECT o.id,o.session_id,o.sequence,octet_length(o.data),o.created_at_ms,o.message_id,o.state,o.attempt,"
-           "s.peer_id,m.recall,m.confirmed_sequence,o.type FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id "
-           "JOIN #session_states AS m ON m.session_id=o.session_id WHERE o.id=ANY($1::bigint[]) ORDER BY o.id FOR NO "
-           "KEY UPDATE OF o",
+           "s.peer_id,m.recall,m.confirmed_sequence,o.type,coalesce(c.owner_id,0) FROM #outbox AS o JOIN #sessions AS "
+           "s ON s.id=o.session_id JOIN #session_states AS m ON m.session_id=o.session_id LEFT JOIN #claims AS c ON "
+           "c.id=o.id WHERE o.id=ANY($1::bigint[]) ORDER BY o.id FOR NO KEY UPDATE OF o",
            arrayOf(keys))) {
     Facts& facts = facts_[row.integer(0)];
     Columns columns(row, 1);
     columns >> facts.session >> facts.sequence >> facts.bytes >> facts.enqueuedAt >> facts.messageId >> facts.state >>
-        facts.attempt >> facts.peer >> facts.recall >> facts.confirmed >> facts.type;
+        facts.attempt >> facts.peer >> facts.recall >> facts.confirmed >> facts.type >> facts.owner;
+  }
+  if (!isAnyPending) {
+    return;
+  }
+  for (auto& [key, facts] : facts_) {
+    facts.owner = 0;
   }
   for (const Row& row :
        context_.connection.run("SELECT id,owner_id FROM #claims WHERE id=ANY($1::bigint[])", arrayOf(keys))) {
@@ -167,10 +176,10 @@ void Settles::note(const Settlement& settlement, Next next, const Facts& facts) 
 void Settles::write() {
   writeUpdates();
   if (!changes_.gone.empty()) {
-    context_.connection.run("DELETE FROM #outbox WHERE id=ANY($1::bigint[])", arrayOf(changes_.gone));
+    context_.connection.post("DELETE FROM #outbox WHERE id=ANY($1::bigint[])", arrayOf(changes_.gone));
   }
   if (!changes_.released.empty()) {
-    context_.connection.run("DELETE FROM #claims WHERE id=ANY($1::bigint[])", arrayOf(changes_.released));
+    context_.connection.post("DELETE FROM #claims WHERE id=ANY($1::bigint[])", arrayOf(changes_.released));
   }
   if (!changes_.sessions.empty()) {
     ArrayText columns[3];
@@ -179,7 +188,7 @@ void Settles::write() {
       columns[1].add(static_cast<std::int64_t>(numbers.first));
       columns[2].add(static_cast<std::int64_t>(numbers.second));
     }
-    context_.connection.run(
+    context_.connection.post(
         "UPDATE #session_states AS m SET last_sequence=greatest(m.last_sequence,u.last), "
         "confirmed_sequence=greatest(m.confirmed_sequence,u.confirmed) FROM unnest($1::bigint[],$2::bigint[],"
         "$3::bigint[]) AS u(session,last,confirmed) WHERE m.session_id=u.session",
@@ -225,7 +234,7 @@ void Settles::writeUpdates() {
     parameters.add(std::string_view(column.text()));
   }
   parameters.add(std::string_view(statuses.text()), now);
-  context_.connection.runWith(
+  context_.connection.postWith(
       "UPDATE #outbox AS o SET state=u.state, attempt=o.attempt+u.claimed, due_at_ms=u.due, "
       "retry_count=o.retry_count+u.charge, reason=CASE WHEN u.state=3 THEN o.reason ELSE u.reason END, "
       "last_error=coalesce(u.error,o.last_error), attempt_log=#logged(o.attempt_log,u.logged,u.outcome,$12::bigint,"
@@ -255,12 +264,12 @@ void Settles::count(const Settlement& settlement, Next next, const Facts& facts)
 void Settles::noteAttendance(delivery::PeerKey peer, std::string_view type, std::optional<WallTime> since) {
   constexpr std::int64_t kApartMs = 5'000;
   if (since) {
-    context_.connection.run(
+    context_.connection.post(
         "UPDATE #peers SET unattended_since_ms=$3,unattended_type=$2 WHERE id=$1 AND (unattended_since_ms=0 OR "
         "unattended_type<>$2 OR abs(unattended_since_ms-$3)>$4)",
         peer, type, *since, kApartMs);
   } else {
-    context_.connection.run(
+    context_.connection.post(
         "UPDATE #peers SET unattended_since_ms=0,unattended_type='' WHERE id=$1 AND unattended_since_ms<>0 AND "
         "unattended_type=$2",
         peer, type);
@@ -282,7 +291,7 @@ std::optional<LocatedMessage> Settles::locate(std::string_view messageId) {
   Columns columns(result.front());
   columns >> settlement.key >> settlement.session >> settlement.sequence >> settlement.from >> settlement.attempt >>
       found.peer >> found.session >> found.agent >> found.store >> found.resets >> found.enqueuedAt;
-  read({&settlement.key, 1});
+  read({&settlement.key, 1}, true);
   if (settlement.from == MessageState::pending && facts_.at(settlement.key).owner != 0) {
     settlement.from = MessageState::sending;
     // The number of its current claim.
@@ -353,12 +362,12 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
   const bool wasSent = found->settlement.attempt > 0;
   if (result.outcome == Outcome::ack && !wasSent) {
     // A lost store has sent the message: the peer may forget it.
-    context_.connection.run("UPDATE #outbox SET attempt=1 WHERE id=$1 AND attempt=0", found->settlement.key);
+    context_.connection.post("UPDATE #outbox SET attempt=1 WHERE id=$1 AND attempt=0", found->settlement.key);
   }
   if (result.outcome == Outcome::ack && settled->sequence != 0 && wasSent) {
     // Even without an answer, the next frame names this message as its predecessor, so that a peer that has lost it
     // does not accept that frame first. If a lost store sent the message, its predecessors are still to be sent.
-    context_.connection.run(
+    context_.connection.post(
         "UPDATE #session_states SET previous_sequence=greatest(previous_sequence,$2::bigint), "
         "confirmed_sequence=greatest(confirmed_sequence,$2::bigint) WHERE session_id=$1",
         settled->session, settled->sequence);

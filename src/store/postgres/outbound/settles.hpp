@@ -75,7 +75,7 @@ private:
     std::map<delivery::SessionKey, std::pair<std::uint64_t, std::uint64_t>> sessions;
   };
 
-  void read(std::span<const std::int64_t> keys);
+  void read(std::span<const std::int64_t> keys, bool isAnyPending);
   void write();
   void writeUpdates();
   std::optional<SettledMessage> apply(const delivery::Settlement& settlement, bool isOwn);
