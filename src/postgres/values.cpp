@@ -6,7 +6,7 @@
 namespace ackbox::postgres {
 namespace {
 
-// The length of the character that `text` begins with; 0 if it is none.
+// The length of the character that `text` begins with; 0: what it begins with is no character.
 std::size_t utf8Length(std::string_view text) {
   const auto at = [&](std::size_t place) { return static_cast<unsigned char>(text[place]); };
   const unsigned char first = at(0);

@@ -90,7 +90,7 @@ void PostgresStore::Impl::open() {
   }
 }
 
-// As another owner: whoever found the lock free has put back what the former one had.
+// As another owner: a process that found the lock free has put back what the former one had.
 void PostgresStore::Impl::restart() {
   connection.reconnect();
   each([](Memory& memory) { memory.rolledBack(); });

@@ -16,7 +16,7 @@ namespace ackbox::store::postgres {
 /// Thread-safety: as `store::Store`.
 class PostgresStore final : public store::Store {
 public:
-  /// Makes the schema if there is none, registers this process as an owner, and releases the rows of dead owners.
+  /// Makes the schema if it is missing, registers this process as an owner, and releases the rows of dead owners.
   /// `location`: a connection string or URL of libpq.
   PostgresStore(const std::string& location, const OutboxOptions& options);
   ~PostgresStore() override;

@@ -13,7 +13,7 @@
 namespace ackbox::store::postgres {
 
 /// Claims sessions and their head rows for this owner, and releases sessions. A claim is a row of a table that is not
-/// logged; its owner's life is the lock that its connection holds, so whoever can still commit has its claims.
+/// logged; its owner's life is the lock that its connection holds, so a process that can still commit has its claims.
 ///
 /// All in a transaction. Thread-safety: none.
 class Claims final : public store::Claims {

@@ -54,7 +54,7 @@ PeerRow Peers::write(const PeerOptions& peer) {
 }
 
 std::optional<bool> Peers::define(const PeerOptions& peer, std::string_view definition) {
-  // Orders are counted first, so that peers are added one after the other.
+  // The change is counted first, so that peers are added one after the other.
   holds_.countChange();
   if (context_.connection.run("SELECT count(*) FROM #peers WHERE definition<>'' AND name<>$1", peer.name)
           .front()

@@ -10,7 +10,7 @@ namespace ackbox::store::postgres {
 /// The version of the tables that this release makes and uses.
 inline constexpr int kSchemaVersion = 1;
 
-/// Makes the schema if there is none and the options allow it; one process after the other. Throws `schemaMissing`,
+/// Makes the schema if it is missing and the options allow it; one process after the other. Throws `schemaMissing`,
 /// `schemaTooNew`, `schemaTooOld`.
 void makeSchema(Connection& connection, const OutboxOptions& options);
 
