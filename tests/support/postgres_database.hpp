@@ -23,7 +23,7 @@ public:
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::string location() const { return PostgresServer::get().location(name_); }
-  void run(const std::string& sql) const { PostgresServer::get().run(name_, sql); }
+  std::string run(const std::string& sql) const { return PostgresServer::get().run(name_, sql); }
 
 private:
   static inline int count_ = 0;

@@ -77,13 +77,14 @@ std::string PostgresServer::location(const std::string& database) const {
   return "host=" + folder_ + " user=" + kUser + " dbname=" + database;
 }
 
-void PostgresServer::run(const std::string& database, const std::string& sql) const {
+std::string PostgresServer::run(const std::string& database, const std::string& sql) const {
   const std::unique_ptr<PGconn, void (*)(PGconn*)> connection(PQconnectdb(location(database).c_str()), PQfinish);
   const std::unique_ptr<PGresult, void (*)(PGresult*)> result(PQexec(connection.get(), sql.c_str()), PQclear);
   const ExecStatusType status = PQresultStatus(result.get());
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
     throw std::runtime_error(std::string(PQerrorMessage(connection.get())) + "in: " + sql);
   }
+  return PQntuples(result.get()) == 0 ? std::string() : PQgetvalue(result.get(), 0, 0);
 }
 
 }  // namespace ackbox::testing

@@ -18,9 +18,9 @@ public:
 
   /// A connection string for the database.
   [[nodiscard]] std::string location(const std::string& database) const;
-  /// Runs a statement in the database `postgres`; throws `std::runtime_error`.
-  void run(const std::string& sql) const { run("postgres", sql); }
-  void run(const std::string& database, const std::string& sql) const;
+  /// Runs a statement in the database `postgres`; returns its first value, if it has any. Throws `std::runtime_error`.
+  std::string run(const std::string& sql) const { return run("postgres", sql); }
+  std::string run(const std::string& database, const std::string& sql) const;
 
 private:
   PostgresServer();

@@ -31,6 +31,7 @@ struct PostgresStore::Impl {
 
   void open();
   void restart();
+  [[nodiscard]] bool hasCommitted(const std::string& transaction);
   void begun(const Row& meta);
   template <typename Step>
   void each(const Step& step) {
@@ -68,6 +69,8 @@ struct PostgresStore::Impl {
   std::uint64_t epoch = 0;
   OpeningLook look;
   int scopes = 0;
+  // Whether the transaction's outcome matters where its answer is lost.
+  bool isDurable = false;
 };
 
 void PostgresStore::Impl::open() {
@@ -93,14 +96,24 @@ void PostgresStore::Impl::open() {
 // As another owner: a process that found the lock free has put back what the former one had.
 void PostgresStore::Impl::restart() {
   connection.reconnect();
-  each([](Memory& memory) { memory.rolledBack(); });
-  scopes = 0;
   discovery.startOver(context.recallsMade);
   holds.restart();
   connection.execute("BEGIN");
   owners.registerSelf();
   owners.releaseDead();
   connection.execute("COMMIT");
+}
+
+// The connection was lost before the answer to a COMMIT came. The former connection's process may still be at it: once
+// its lock is free, it has ended.
+bool PostgresStore::Impl::hasCommitted(const std::string& transaction) {
+  const std::int64_t former = context.owner;
+  connection.reconnect();
+  connection.run("SELECT pg_advisory_lock('#meta'::regclass::oid::integer,$1::integer)", former);
+  const bool isCommitted =
+      connection.run("SELECT pg_xact_status($1::xid8)='committed'", transaction).front().integer(0) != 0;
+  restart();
+  return isCommitted;
 }
 
 void PostgresStore::Impl::begun(const Row& meta) {
@@ -134,6 +147,7 @@ PostgresStore::~PostgresStore() {
 
 void PostgresStore::begin(bool durable, bool /*patient*/) {
   Connection& connection = impl_->connection;
+  impl_->isDurable = durable;
   const bool isSynced = durable && impl_->options.durability == Durability::powerCut;
   const std::string statements = std::string("BEGIN ISOLATION LEVEL READ COMMITTED;") +
                                  (isSynced ? "" : "SET LOCAL synchronous_commit=off;") +
@@ -157,12 +171,25 @@ void PostgresStore::begin(bool durable, bool /*patient*/) {
 }
 
 void PostgresStore::commit() {
+  std::string transaction;
   try {
     impl_->each([](Memory& memory) { memory.flush(); });
+    if (impl_->isDurable) {
+      // An enqueue whose answer is lost must not be repeated if it was committed.
+      transaction = impl_->connection.run("SELECT coalesce(pg_current_xact_id_if_assigned()::text,'')").front().text(0);
+    }
     impl_->connection.execute("COMMIT");
   } catch (...) {
-    rollback();
-    throw;
+    bool isCommitted = false;
+    try {
+      isCommitted = !transaction.empty() && impl_->connection.isLost() && impl_->hasCommitted(transaction);
+    } catch (const std::exception&) {
+      // The server is out of reach: the outcome stays unknown.
+    }
+    if (!isCommitted) {
+      rollback();
+      throw;
+    }
   }
   impl_->scopes = 0;
   impl_->each([](Memory& memory) { memory.committed(); });

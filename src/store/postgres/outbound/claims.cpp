@@ -29,8 +29,14 @@ ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::
       claimed = claimSession(wanted, look, reply);
     }
     const auto session = look.sessions.find(wanted.session);
-    if (claimed.rows.empty() && session != look.sessions.end() && session->second.owner == context_.owner) {
-      unused.push_back(-wanted.session);
+    const bool isHeld = session != look.sessions.end() && session->second.owner == context_.owner;
+    if (isHeld && claimed.rows.empty()) {
+      // An earlier claim with messages in flight stays.
+      if (session->second.inFlight.value_or(std::set<delivery::MessageKey>()).empty()) {
+        unused.push_back(-wanted.session);
+      }
+    } else if (isHeld) {
+      nameKeys(wanted, claimed, session->second);
     }
     reply.sessions.push_back(std::move(claimed));
   }
@@ -39,36 +45,69 @@ ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::
   return reply;
 }
 
-std::set<std::int64_t> Claims::hold(std::span<const std::int64_t> keys) {
-  std::set<std::int64_t> held;
-  if (keys.empty()) {
+Claims::Held Claims::hold(const Wanted& wanted) {
+  Held held;
+  if (wanted.empty()) {
     return held;
   }
+  ArrayText ids;
+  ArrayText keys;
+  for (const auto& [id, messages] : wanted) {
+    ids.add(id);
+    keys.add(std::string_view(arrayOf(messages)));
+  }
   // In order, so that two processes that want the same do not wait for each other in turn.
-  context_.connection.post(
-      "INSERT INTO #claims(id,owner_id) SELECT k.id,$2 FROM unnest($1::bigint[]) AS k(id) WHERE NOT EXISTS(SELECT 1 "
-      "FROM #claims AS c WHERE c.id=k.id) ORDER BY k.id ON CONFLICT DO NOTHING",
-      arrayOf(keys), context_.owner);
-  for (const Row& row : context_.connection.run("SELECT id FROM #claims WHERE id=ANY($1::bigint[]) AND owner_id=$2",
-                                                arrayOf(keys), context_.owner)) {
-    held.insert(row.integer(0));
+  const Result made = context_.connection.run(
+      "INSERT INTO #claims(id,owner_id,keys) SELECT k.id,$3,k.keys::bigint[] FROM unnest($1::bigint[],$2::text[]) AS "
+      "k(id,keys) WHERE NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=k.id) ORDER BY k.id ON CONFLICT DO NOTHING "
+      "RETURNING id",
+      ids.text(), keys.text(), context_.owner);
+  for (const Row& row : made) {
+    held.try_emplace(row.integer(0));
+  }
+  if (held.size() < wanted.size()) {
+    for (const Row& row :
+         context_.connection.run("SELECT c.id,k.key FROM #claims AS c LEFT JOIN unnest(c.keys) AS k(key) ON true WHERE "
+                                 "c.id=ANY($1::bigint[]) AND c.owner_id=$2",
+                                 ids.text(), context_.owner)) {
+      const auto [place, isOld] = held.try_emplace(row.integer(0));
+      if (isOld) {
+        place->second.emplace();
+      }
+      if (place->second && !row.isNull(1)) {
+        place->second->insert(row.integer(1));
+      }
+    }
   }
   return held;
 }
 
+void Claims::nameKeys(const delivery::SessionClaim& wanted, const delivery::SessionClaimed& claimed,
+                      const Session& session) {
+  std::set<delivery::MessageKey> keys = session.inFlight.value_or(std::set<delivery::MessageKey>());
+  for (const delivery::ClaimedRow& row : claimed.rows) {
+    keys.insert(row.key);
+  }
+  // A new claim has been made with all that was wanted.
+  if (session.inFlight || keys != std::set(wanted.keys.begin(), wanted.keys.end())) {
+    const std::vector<std::int64_t> all(keys.begin(), keys.end());
+    context_.connection.post("UPDATE #claims SET keys=$2::bigint[] WHERE id=$1", -wanted.session, arrayOf(all));
+  }
+}
+
 void Claims::readSessions(std::span<const delivery::SessionClaim> wanted, Look& look) {
   std::vector<std::int64_t> keys;
-  std::vector<std::int64_t> claims;
+  Wanted claims;
   for (const delivery::SessionClaim& one : wanted) {
     if (!delivery::isUnit(one.session)) {
       keys.push_back(one.session);
-      claims.push_back(-one.session);
+      claims.emplace(-one.session, one.keys);
     }
   }
   if (keys.empty()) {
     return;
   }
-  const std::set<std::int64_t> held = hold(claims);
+  Held held = hold(claims);
   for (const Row& row : context_.connection.run(
            "SELECT s.id,s.name,m.priority,m.paused_at_ms<>0 OR m.blocked_by<>0,m.recall,m.due_at_ms,m.due_is_firm,"
            "m.previous_sequence,m.confirmed_sequence FROM #sessions AS s JOIN #session_states AS m ON "
@@ -78,7 +117,10 @@ void Claims::readSessions(std::span<const delivery::SessionClaim> wanted, Look& 
     Columns columns(row, 1);
     columns >> session.name >> session.priority >> session.isHalted >> session.recall >> session.dueAt >>
         session.isFirm >> session.previous >> session.confirmed;
-    session.owner = held.contains(-row.integer(0)) ? context_.owner : -1;
+    if (const auto own = held.find(-row.integer(0)); own != held.end()) {
+      session.owner = context_.owner;
+      session.inFlight = std::move(own->second);
+    }
   }
 }
 
@@ -106,7 +148,10 @@ void Claims::readMessages(std::span<const delivery::SessionClaim> wanted, Look& 
     columns >> message.session >> message.state >> message.attempt >> message.dueAt >> message.notBefore >>
         frame.messageId >> frame.type >> frame.data >> frame.sequence >> frame.retryCount >> frame.enqueuedAt >>
         frame.expiresAt >> frame.traceparent >> frame.correlationId;
-    message.isHeld = columns.next<std::int64_t>() == context_.owner;
+    const auto session = look.sessions.find(message.session);
+    message.isHeld =
+        columns.next<std::int64_t>() == context_.owner || (session != look.sessions.end() && session->second.inFlight &&
+                                                           session->second.inFlight->contains(row.integer(0)));
   }
   std::erase_if(keys, [&](std::int64_t key) { return look.messages.contains(key); });
   if (!keys.empty()) {
@@ -245,22 +290,27 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, Loo
 
 // Another process can have claimed a row only outside sessions: it is given up again.
 void Claims::holdTaken(Look& look, ClaimReply& reply) {
-  const std::vector<std::int64_t> wanted(look.taken.begin(), look.taken.end());
-  const std::set<std::int64_t> held = hold(wanted);
+  Wanted wanted;
+  for (const delivery::MessageKey key : look.taken) {
+    if (look.messages.at(key).frame.sequence == 0) {
+      wanted.emplace(key, std::vector<delivery::MessageKey>{key});
+    }
+  }
+  const Held held = hold(wanted);
   if (held.size() == wanted.size()) {
     return;
   }
+  const auto isLost = [&](delivery::MessageKey key) { return wanted.contains(key) && !held.contains(key); };
   for (delivery::SessionClaimed& session : reply.sessions) {
     const std::size_t lost =
-        std::erase_if(session.rows, [&held](const delivery::ClaimedRow& row) { return !held.contains(row.key); });
+        std::erase_if(session.rows, [&](const delivery::ClaimedRow& row) { return isLost(row.key); });
     if (lost != 0 && session.rows.empty()) {
       session.status = ClaimStatus::busy;
     }
   }
   std::erase_if(reply.messages, [&](const ClaimedMessage& message) {
-    const bool isLost = !held.contains(message.key);
-    reply.bytes -= isLost ? delivery::wireBytes(message.frame.data.size()) : 0;
-    return isLost;
+    reply.bytes -= isLost(message.key) ? delivery::wireBytes(message.frame.data.size()) : 0;
+    return isLost(message.key);
   });
 }
 

@@ -6,14 +6,22 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "store/postgres/context.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::store::postgres {
 
-/// Claims sessions and their head rows for this owner, and releases sessions. A claim is a row of a table that is not
-/// logged; its owner's life is the lock that its connection holds, so a process that can still commit has its claims.
+/// SQL: the owner that has claimed `o`, a row of the outbox; NULL: none has.
+inline constexpr std::string_view kClaimant =
+    "(SELECT c.owner_id FROM #claims AS c WHERE c.id=CASE WHEN o.sequence>0 THEN -o.session_id ELSE o.id END AND "
+    "o.id=ANY(c.keys))";
+
+/// Claims sessions and their head rows for this owner, and releases sessions. A session and its messages in flight are
+/// one row of a table that is not logged; its owner's life is the lock that its connection holds, so a process that can
+/// still commit has its claims.
 ///
 /// All in a transaction. Thread-safety: none.
 class Claims final : public store::Claims {
@@ -35,7 +43,13 @@ private:
     bool isFirm = false;
     std::uint64_t previous = 0;
     std::uint64_t confirmed = 0;
+    /// What this owner's earlier claim has in flight; nothing: the claim is new.
+    std::optional<std::set<delivery::MessageKey>> inFlight = {};
   };
+  /// What is to be claimed: the key of a claim, and its messages.
+  using Wanted = std::map<std::int64_t, std::vector<delivery::MessageKey>>;
+  /// The claims that this owner has, those of an earlier call with what they have in flight.
+  using Held = std::map<std::int64_t, std::optional<std::set<delivery::MessageKey>>>;
   struct Message {
     delivery::SessionKey session = 0;
     MessageState state{};
@@ -59,8 +73,10 @@ private:
 
   void readSessions(std::span<const delivery::SessionClaim> wanted, Look& look);
   void readMessages(std::span<const delivery::SessionClaim> wanted, Look& look);
-  /// Claims those of `keys` that no other owner has; returns those that this owner has now.
-  [[nodiscard]] std::set<std::int64_t> hold(std::span<const std::int64_t> keys);
+  /// Claims what no other owner has claimed.
+  [[nodiscard]] Held hold(const Wanted& wanted);
+  /// The session's claim names what is in flight.
+  void nameKeys(const delivery::SessionClaim& wanted, const delivery::SessionClaimed& claimed, const Session& session);
   [[nodiscard]] delivery::SessionClaimed claimSession(const delivery::SessionClaim& wanted, Look& look,
                                                       ClaimReply& reply);
   void claimRow(delivery::MessageKey key, delivery::MessageKey waited, Look& look, delivery::SessionClaimed& session,

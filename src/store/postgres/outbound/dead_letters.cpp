@@ -5,6 +5,7 @@
 
 #include "base/error_fingerprint.hpp"
 #include "store/decisions/error_text.hpp"
+#include "store/postgres/outbound/claims.hpp"
 
 namespace ackbox::store::postgres {
 
@@ -29,9 +30,10 @@ HandChange DeadLetters::change(std::string_view messageId, Transition transition
   Columns columns(row);
   columns >> place.key >> place.session >> place.peer >> place.sessionName >> place.lane >> place.sequence >>
       made.receipt.state >> made.peer >> made.lastError;
+  static const std::string kClaimed =
+      "SELECT 1 FROM #outbox AS o WHERE o.id=$1 AND " + std::string(kClaimant) + " IS NOT NULL";
   const bool hasExpired = row.optionalInstant(9).value_or(WallTime::max()) <= context_.now();
-  if (made.receipt.state == MessageState::pending &&
-      !context_.connection.run("SELECT 1 FROM #claims WHERE id=$1", place.key).empty()) {
+  if (made.receipt.state == MessageState::pending && !context_.connection.run(kClaimed, place.key).empty()) {
     made.receipt.state = MessageState::sending;
   }
   made.receipt.sequence = place.sequence;

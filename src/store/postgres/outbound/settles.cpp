@@ -5,6 +5,7 @@
 
 #include "base/policies.hpp"
 #include "store/decisions/error_text.hpp"
+#include "store/postgres/outbound/claims.hpp"
 
 namespace ackbox::store::postgres {
 
@@ -54,12 +55,13 @@ void Settles::read(std::span<const std::int64_t> keys, bool isAnyPending) {
   if (keys.empty()) {
     return;
   }
-  for (const Row& row : context_.connection.run(
-           "SELECT o.id,o.session_id,o.sequence,octet_length(o.data),o.created_at_ms,o.message_id,o.state,o.attempt,"
-           "s.peer_id,m.recall,m.confirmed_sequence,o.type,coalesce(c.owner_id,0) FROM #outbox AS o JOIN #sessions AS "
-           "s ON s.id=o.session_id JOIN #session_states AS m ON m.session_id=o.session_id LEFT JOIN #claims AS c ON "
-           "c.id=o.id WHERE o.id=ANY($1::bigint[]) ORDER BY o.id FOR NO KEY UPDATE OF o",
-           arrayOf(keys))) {
+  static const std::string kRead =
+      "SELECT o.id,o.session_id,o.sequence,octet_length(o.data),o.created_at_ms,o.message_id,o.state,o.attempt,"
+      "s.peer_id,m.recall,m.confirmed_sequence,o.type,coalesce(" +
+      std::string(kClaimant) +
+      ",0) FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS m ON "
+      "m.session_id=o.session_id WHERE o.id=ANY($1::bigint[]) ORDER BY o.id FOR NO KEY UPDATE OF o";
+  for (const Row& row : context_.connection.run(kRead, arrayOf(keys))) {
     Facts& facts = facts_[row.integer(0)];
     Columns columns(row, 1);
     columns >> facts.session >> facts.sequence >> facts.bytes >> facts.enqueuedAt >> facts.messageId >> facts.state >>
@@ -68,11 +70,9 @@ void Settles::read(std::span<const std::int64_t> keys, bool isAnyPending) {
   if (!isAnyPending) {
     return;
   }
-  for (auto& [key, facts] : facts_) {
-    facts.owner = 0;
-  }
-  for (const Row& row :
-       context_.connection.run("SELECT id,owner_id FROM #claims WHERE id=ANY($1::bigint[])", arrayOf(keys))) {
+  static const std::string kReadClaims =
+      "SELECT o.id,coalesce(" + std::string(kClaimant) + ",0) FROM #outbox AS o WHERE o.id=ANY($1::bigint[])";
+  for (const Row& row : context_.connection.run(kReadClaims, arrayOf(keys))) {
     if (const auto facts = facts_.find(row.integer(0)); facts != facts_.end()) {
       facts->second.owner = row.integer(1);
     }
@@ -161,7 +161,9 @@ void Settles::noteProof(const Settlement& settlement, Next next, const Facts& fa
 
 void Settles::note(const Settlement& settlement, Next next, const Facts& facts) {
   if (settlement.from == MessageState::sending) {
-    changes_.released.push_back(settlement.key);
+    // A claim that is left without messages ends with `endClaims`.
+    std::vector<std::int64_t>& released = facts.sequence == 0 ? changes_.units : changes_.released[facts.session];
+    released.push_back(settlement.key);
   }
   const bool isKept = next == Next::acked && context_.options.ackedRetention.count() > 0;
   if ((next == Next::acked && !isKept) || next == Next::gone) {
@@ -178,8 +180,13 @@ void Settles::write() {
   if (!changes_.gone.empty()) {
     context_.connection.post("DELETE FROM #outbox WHERE id=ANY($1::bigint[])", arrayOf(changes_.gone));
   }
-  if (!changes_.released.empty()) {
-    context_.connection.post("DELETE FROM #claims WHERE id=ANY($1::bigint[])", arrayOf(changes_.released));
+  for (const auto& [session, keys] : changes_.released) {
+    context_.connection.post(
+        "UPDATE #claims SET keys=ARRAY(SELECT unnest(keys) EXCEPT SELECT unnest($2::bigint[])) WHERE id=$1", -session,
+        arrayOf(keys));
+  }
+  if (!changes_.units.empty()) {
+    context_.connection.post("DELETE FROM #claims WHERE id=ANY($1::bigint[])", arrayOf(changes_.units));
   }
   if (!changes_.sessions.empty()) {
     ArrayText columns[3];

@@ -70,7 +70,9 @@ private:
   struct Changes {
     std::vector<std::int64_t> gone;
     std::vector<const delivery::Settlement*> updated;
-    std::vector<std::int64_t> released;
+    /// What is no longer in flight: of sessions, and without one.
+    std::map<delivery::SessionKey, std::vector<std::int64_t>> released;
+    std::vector<std::int64_t> units;
     /// The last numbers of what has gone, and those that answers show a peer to have.
     std::map<delivery::SessionKey, std::pair<std::uint64_t, std::uint64_t>> sessions;
   };

@@ -45,7 +45,9 @@ bool Owners::anyDead() {
 // The claims' numbers refuse what their owner settles late.
 void Owners::putBack(std::int64_t owner) {
   context_.connection.run(
-      "UPDATE #outbox AS o SET attempt=o.attempt+1 FROM #claims AS c WHERE c.owner_id=$1 AND c.id>0 AND o.id=c.id",
+      "UPDATE #outbox SET attempt=attempt+1 WHERE id=ANY(ARRAY(SELECT k.key FROM #claims AS c, unnest(c.keys) AS "
+      "k(key) "
+      "WHERE c.owner_id=$1))",
       owner);
   context_.connection.run("DELETE FROM #claims WHERE owner_id=$1", owner);
   context_.connection.run("UPDATE #inbox SET owner_id=0 WHERE owner_id=$1 AND owner_id<>0", owner);

@@ -7,6 +7,7 @@
 #include "base/policies.hpp"
 #include "delivery/types.hpp"
 #include "store/decisions/known_peers.hpp"
+#include "store/postgres/outbound/claims.hpp"
 
 namespace ackbox::store::postgres {
 
@@ -41,15 +42,16 @@ Explainer::Explainer(Connection& connection, const OutboxOptions& options, PeerL
 std::vector<Reason> Explainer::reasons(const MessageInfo& message) {
   Facts facts;
   {
-    const Result result = connection_.run(
-        "SELECT o.session_id,coalesce((SELECT owner_id FROM #claims WHERE id=o.id),0),o.expires_at_ms,"
+    static const std::string kFacts =
+        "SELECT o.session_id,coalesce(" + std::string(kClaimant) +
+        ",0),o.expires_at_ms,"
         "coalesce((SELECT owner_id FROM #claims WHERE id=-o.session_id),0),m.due_at_ms,p.down,p.next_probe_at_ms,"
         "p.last_error,o.due_at_ms,o.attempt<>0,o.not_before_ms,p.hold,p.paused_at_ms,m.paused_at_ms,m.blocked_at_ms,"
         "coalesce(b.sequence,0),coalesce(b.reason,''),p.down_since_ms,p.unattended_since_ms,p.unattended_type,"
         "p.removed_at_ms,o.sequence FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS "
         "m ON m.session_id=s.id JOIN #peers AS p ON p.id=s.peer_id LEFT JOIN #outbox AS b ON b.id=m.blocked_by WHERE "
-        "o.id=$1",
-        message.row);
+        "o.id=$1";
+    const Result result = connection_.run(kFacts, message.row);
     Columns columns(result.front());
     columns >> facts.session >> facts.owner >> facts.expiresAt >> facts.sessionOwner >> facts.sessionDueAt >>
         facts.peerDown >> facts.nextProbeAt >> facts.peerError >> facts.dueAt >> facts.wasTried >> facts.notBefore >>

@@ -3,14 +3,18 @@
 #include <limits>
 
 #include "base/error_fingerprint.hpp"
+#include "store/postgres/outbound/claims.hpp"
 #include "store/postgres/outbound/dead_letters.hpp"
 
 namespace ackbox::store::postgres {
 namespace {
 
 // A claimed row is PENDING in its own table.
-constexpr std::string_view kState =
-    "CASE WHEN o.state=0 AND EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=o.id) THEN 1 ELSE o.state END";
+const std::string& stateSql() {
+  static const std::string kState =
+      "CASE WHEN o.state=0 AND " + std::string(kClaimant) + " IS NOT NULL THEN 1 ELSE o.state END";
+  return kState;
+}
 
 constexpr int kErrorColumn = 9;
 constexpr int kKeyColumn = 11;
@@ -20,7 +24,7 @@ constexpr int kStoredColumns = 7;
 
 std::string infoColumns() {
   return std::string("p.name,s.name,o.type,o.sequence,")
-      .append(kState)
+      .append(stateSql())
       .append(
           ",o.retry_count,o.created_at_ms,greatest(o.due_at_ms,CASE WHEN o.state=0 THEN (SELECT m.due_at_ms FROM "
           "#session_states AS m WHERE m.session_id=s.id) ELSE 0 END),coalesce(o.reason,''),coalesce(o.last_error,''),"
@@ -64,7 +68,7 @@ StoredMessage storedOf(const Row& row) {
 
 // Parameters $1 and $2: the key behind which the page begins, and how many rows are looked at.
 std::string messageSelect(const std::string& columns, bool isNewestFirst) {
-  return "SELECT " + columns + ",($3::integer IS NULL OR " + std::string(kState) +
+  return "SELECT " + columns + ",($3::integer IS NULL OR " + stateSql() +
          "=$3) AND ($4::text IS NULL OR p.name=$4) AND ($5::text IS NULL OR s.name=$5) AND ($6::text IS NULL OR "
          "o.type=$6) AND ($7::bigint IS NULL OR o.created_at_ms>=$7) AND ($8::bigint IS NULL OR o.created_at_ms<$8) "
          "AND ($9::text IS NULL OR s.name=$9 OR o.type=$9 OR coalesce(strpos(o.last_error,$9),0)>0)" +

@@ -106,7 +106,7 @@ PostgresReader::~PostgresReader() = default;
 Stats PostgresReader::stats() const {
   return impl_->inSnapshot([this] {
     static const std::string kSelect =
-        "SELECT " + sumsOfCounts() + ",(SELECT count(*) FROM #claims WHERE id>0) FROM #counts";
+        "SELECT " + sumsOfCounts() + ",(SELECT coalesce(sum(cardinality(keys)),0) FROM #claims) FROM #counts";
     Connection& connection = impl_->connection;
     const Result sums = connection.run(kSelect);
     Stats stats = toStats(countsOf(sums.front(), 0), sums.front().as<std::uint64_t>(static_cast<int>(kCounts)));
@@ -134,8 +134,9 @@ std::vector<PeerStats> PostgresReader::peerStats() const {
       counts.emplace(row.integer(0), countsOf(row, 1));
     }
     std::map<delivery::PeerKey, std::uint64_t> sending;
-    for (const Row& row : connection.run("SELECT s.peer_id,count(*) FROM #claims AS c JOIN #outbox AS o ON o.id=c.id "
-                                         "JOIN #sessions AS s ON s.id=o.session_id GROUP BY s.peer_id")) {
+    for (const Row& row : connection.run(
+             "SELECT s.peer_id,count(*) FROM #claims AS c, unnest(c.keys) AS k(key) JOIN #outbox AS o ON o.id=k.key "
+             "JOIN #sessions AS s ON s.id=o.session_id GROUP BY s.peer_id")) {
       sending.emplace(row.integer(0), row.as<std::uint64_t>(1));
     }
     static const std::string kPeers =

@@ -67,7 +67,8 @@ BEGIN
   keys := ARRAY(SELECT o.id FROM #outbox AS o WHERE o.session_id=of_session AND o.supersede_key=named AND o.state=0
                 FOR UPDATE SKIP LOCKED);
   RETURN QUERY SELECT o.id,o.message_id::text,o.sequence,octet_length(o.data),o.attempt>0 FROM #outbox AS o
-    WHERE o.id=ANY(keys) AND NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=o.id) ORDER BY o.id;
+    WHERE o.id=ANY(keys) AND NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=-of_session AND o.id=ANY(c.keys))
+    ORDER BY o.id;
 END
 $body$;
 -- A message's log with one more attempt, the newest first; one that failed as the last one did is counted there.
@@ -100,6 +101,80 @@ BEGIN
   INSERT INTO #sender_shares SELECT source,sum(sessions),sum(origins),sum(marks),sum(bytes),sum(inbox),sum(inbox_bytes)
     FROM old GROUP BY source HAVING sum(sessions)<>0 OR sum(origins)<>0 OR sum(marks)<>0 OR sum(bytes)<>0 OR
     sum(inbox)<>0 OR sum(inbox_bytes)<>0;
+END
+$body$;
+-- A UUIDv7.
+CREATE OR REPLACE FUNCTION #new_id(now_ms bigint) RETURNS text LANGUAGE sql AS $body$
+  SELECT overlay(gen_random_uuid()::text PLACING substr(t.hex,1,8) || '-' || substr(t.hex,9,4) || '-7' FROM 1 FOR 15)
+    FROM (SELECT lpad(to_hex(now_ms),12,'0') AS hex) AS t
+$body$;
+-- An enqueue in the caller's transaction, from any client and under any isolation; `status` is as in a receipt. The
+-- limits of a process's options do not count here. Of two transactions that use a new key, the second waits for the
+-- first.
+CREATE OR REPLACE FUNCTION #enqueue(peer text, session text, type text, data text, id text DEFAULT '',
+                                    idempotency_key text DEFAULT '', priority integer DEFAULT 4,
+                                    not_before_ms bigint DEFAULT NULL, expires_at_ms bigint DEFAULT NULL,
+                                    traceparent text DEFAULT NULL, correlation_id text DEFAULT NULL,
+                                    OUT status text, OUT message_id text, OUT sequence bigint)
+LANGUAGE plpgsql AS $body$
+DECLARE
+  now_ms bigint := floor(extract(epoch FROM clock_timestamp())*1000);
+  retention_ms constant bigint := 7*24*3600*1000::bigint;
+  to_peer bigint;
+  lane integer := CASE WHEN enqueue.session='' THEN enqueue.priority+1 ELSE 0 END;
+  delay_ms bigint := CASE WHEN enqueue.not_before_ms>now_ms THEN enqueue.not_before_ms END;
+  place record;
+BEGIN
+  IF enqueue.type='' OR enqueue.priority NOT BETWEEN 0 AND 9 OR enqueue.session ~ '[[:cntrl:]]' THEN
+    RAISE EXCEPTION 'type must not be empty, priority is 0 to 9, and a session has no control characters'
+      USING ERRCODE = 'invalid_parameter_value';
+  END IF;
+  PERFORM enqueue.data::json;
+  SELECT p.id INTO to_peer FROM #peers AS p WHERE p.name=enqueue.peer AND p.removed_at_ms=0;
+  IF to_peer IS NULL THEN
+    status := 'unknownPeer';
+    RETURN;
+  END IF;
+  IF enqueue.idempotency_key<>'' THEN
+    DELETE FROM #idempotency_keys AS k WHERE k.key=enqueue.idempotency_key AND k.keep_until_ms<=now_ms AND NOT
+      EXISTS(SELECT 1 FROM #outbox AS o WHERE o.message_id=k.message_id OR o.message_id IN (SELECT m.message_id FROM
+      #publications AS m WHERE m.key=k.key));
+    INSERT INTO #idempotency_keys AS k (key,message_id,sequence,keep_until_ms) VALUES(enqueue.idempotency_key,'',0,
+      now_ms+retention_ms) ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+      SELECT 'duplicate',k.message_id,k.sequence INTO status,message_id,sequence FROM #idempotency_keys AS k WHERE
+        k.key=enqueue.idempotency_key;
+      RETURN;
+    END IF;
+    DELETE FROM #publications AS m WHERE m.key=enqueue.idempotency_key;
+  END IF;
+  IF enqueue.id<>'' THEN
+    SELECT 'duplicate',o.message_id,o.sequence INTO status,message_id,sequence FROM #outbox AS o WHERE
+      o.message_id=enqueue.id;
+    IF FOUND THEN
+      DELETE FROM #idempotency_keys AS k WHERE k.key=enqueue.idempotency_key;
+      RETURN;
+    END IF;
+  END IF;
+  place := #gate(to_peer,enqueue.session,lane,enqueue.priority);
+  status := 'stored';
+  message_id := coalesce(nullif(enqueue.id,''),#new_id(now_ms));
+  sequence := CASE WHEN lane=0 THEN place.last+1 ELSE 0 END;
+  IF place.current_priority<>enqueue.priority THEN
+    UPDATE #session_states AS m SET priority=enqueue.priority WHERE m.session_id=place.session;
+  END IF;
+  INSERT INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,message_id,type,
+    traceparent,correlation_id,data) VALUES(place.next_key,place.session,enqueue.sequence,now_ms,coalesce(delay_ms,0),
+    enqueue.expires_at_ms,delay_ms,enqueue.message_id,enqueue.type,enqueue.traceparent,enqueue.correlation_id,
+    convert_to(enqueue.data,'UTF8'));
+  IF place.has_old_snapshot THEN
+    PERFORM #confirm(place.session);
+  END IF;
+  INSERT INTO #counts(peer_id,pending,pending_bytes,enqueued) VALUES(to_peer,1,octet_length(enqueue.data),1);
+  IF enqueue.idempotency_key<>'' THEN
+    UPDATE #idempotency_keys AS k SET message_id=enqueue.message_id,sequence=enqueue.sequence WHERE
+      k.key=enqueue.idempotency_key;
+  END IF;
 END
 $body$;
 )sql";

@@ -48,12 +48,13 @@ constexpr Rule kRules[] = {
     {"outbox", "it was never tried, but its session's predecessor has passed it",
      "SELECT o.id FROM #outbox AS o JOIN #session_states AS m ON m.session_id=o.session_id WHERE o.state=0 AND "
      "o.attempt=0 AND o.sequence<>0 AND o.sequence<=m.previous_sequence AND NOT EXISTS(SELECT 1 FROM #claims AS c "
-     "WHERE c.id=o.id)"},
+     "WHERE c.id=-o.session_id AND o.id=ANY(c.keys))"},
     {"outbox", "it is unordered but has a sequence, or is ordered and has none",
      "SELECT o.id FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id WHERE (s.lane<>0)<>(o.sequence=0)"},
     {"claims", "its owner is not registered", "SELECT id FROM #claims WHERE owner_id NOT IN (SELECT id FROM #owners)"},
     {"claims", "it claims a message that is missing or not pending",
-     "SELECT id FROM #claims AS c WHERE id>0 AND NOT EXISTS(SELECT 1 FROM #outbox AS o WHERE o.id=c.id AND o.state=0)"},
+     "SELECT c.id FROM #claims AS c, unnest(c.keys) AS k(key) WHERE NOT EXISTS(SELECT 1 FROM #outbox AS o WHERE "
+     "o.id=k.key AND o.state=0 AND c.id=CASE WHEN o.sequence>0 THEN -o.session_id ELSE o.id END)"},
     {"claims", "it claims a session that is missing, or a queue of unordered messages",
      "SELECT id FROM #claims AS c WHERE id<0 AND NOT EXISTS(SELECT 1 FROM #sessions AS s WHERE s.id=-c.id AND "
      "s.lane=0)"},

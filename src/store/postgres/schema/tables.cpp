@@ -77,8 +77,9 @@ CREATE INDEX session_states_blocked ON #session_states(blocked_by) WHERE blocked
 -- Not logged: after a crash of the server no process holds its lock, so nothing is in flight. Found by id alone: an index
 -- of owners would have an entry for each claim of the past until it is vacuumed.
 CREATE UNLOGGED TABLE #claims(  -- what is in flight
-  id bigint PRIMARY KEY,     -- of a message; of a session: its id below 0
-  owner_id bigint NOT NULL
+  id bigint PRIMARY KEY,     -- of a message without a session; of a session: its id below 0
+  owner_id bigint NOT NULL,
+  keys bigint[] NOT NULL     -- the messages, which are PENDING in their own table
 );
 CREATE SEQUENCE #outbox_id;
 CREATE TABLE #outbox(

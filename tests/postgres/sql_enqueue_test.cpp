@@ -1,0 +1,117 @@
+// Goal: P2: a statement of any client enqueues in the client's transaction, and the message is delivered like any
+// other. Method: `SELECT ackbox.enqueue` over libpq, committed and rolled back; a store that claims.
+
+#include <doctest/doctest.h>
+#include <libpq-fe.h>
+
+#include <memory>
+#include <string>
+
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/read/reader.hpp"
+#include "support/postgres_database.hpp"
+
+namespace sql_enqueue_test {
+
+using namespace ackbox;
+using namespace ackbox::testing;
+
+namespace {
+
+struct Client {
+  explicit Client(const std::string& location) : connection(PQconnectdb(location.c_str()), PQfinish) {}
+
+  /// The first row, with spaces between its columns; or the code of the error.
+  std::string run(const std::string& sql) const {
+    const std::unique_ptr<PGresult, void (*)(PGresult*)> result(PQexec(connection.get(), sql.c_str()), PQclear);
+    if (const char* const code = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE)) {
+      return code;
+    }
+    std::string row;
+    for (int column = 0; PQntuples(result.get()) > 0 && column < PQnfields(result.get()); ++column) {
+      row += (column == 0 ? "" : " ") + std::string(PQgetvalue(result.get(), 0, column));
+    }
+    return row;
+  }
+  std::string enqueue(const std::string& arguments) const {
+    return run("SELECT status,sequence FROM ackbox.enqueue(" + arguments + ")");
+  }
+
+  std::unique_ptr<PGconn, void (*)(PGconn*)> connection;
+};
+
+struct Sql {
+  PostgresDatabase database;
+  OutboxOptions options;
+  store::postgres::PostgresStore store{database.location(), options};
+  Client client{database.location()};
+};
+
+}  // namespace
+
+TEST_CASE("P2: what a client's statement enqueues commits or rolls back with its transaction, and is delivered") {
+  Sql sql;
+  CHECK(sql.client.enqueue(R"('default','s','test','{"a":"é"}')") == "stored 1");
+  sql.client.run("BEGIN");
+  CHECK(sql.client.enqueue("'default','s','test','2'") == "stored 2");
+  CHECK(sql.client.enqueue("'default','','test','3'") == "stored 0");
+  sql.client.run("ROLLBACK");
+  sql.client.run("BEGIN");
+  CHECK(sql.client.enqueue("'default','s','test','4', id => 'mine', priority => 7") == "stored 2");
+  sql.client.run("COMMIT");
+  const store::NewRows fresh = sql.store.discovery().take(10);
+  REQUIRE(fresh.rows.size() == 2);
+  CHECK(fresh.sessions.at(0).priority == 7);
+  const delivery::SessionClaim wanted{fresh.rows[0].session, {fresh.rows[0].key, fresh.rows[1].key}};
+  sql.store.begin(false);
+  const store::ClaimReply reply = sql.store.claims().claim({&wanted, 1});
+  sql.store.commit();
+  REQUIRE(reply.messages.size() == 2);
+  CHECK(reply.messages[0].frame.data == R"({"a":"é"})");
+  CHECK(reply.messages[0].frame.messageId.size() == 36);
+  CHECK(reply.messages[1].frame.messageId == "mine");
+  const store::postgres::PostgresReader reader(sql.database.location(), sql.options);
+  CHECK(reader.stats().enqueued == 2);
+  CHECK(reader.verify().findings.empty());
+}
+
+TEST_CASE("P5: a key or an id makes a statement's enqueue happen once, and a wrong one is refused") {
+  Sql sql;
+  CHECK(sql.client.enqueue("'default','s','test','1', idempotency_key => 'k'") == "stored 1");
+  CHECK(sql.client.enqueue("'default','t','test','1', idempotency_key => 'k'") == "duplicate 1");
+  CHECK(sql.client.enqueue("'default','s','test','2', id => 'i'") == "stored 2");
+  CHECK(sql.client.enqueue("'default','s','test','2', id => 'i', idempotency_key => 'l'") == "duplicate 2");
+  CHECK(sql.client.enqueue("'default','s','test','3', idempotency_key => 'l'") == "stored 3");
+  CHECK(sql.client.enqueue("'nobody','s','test','1'") == "unknownPeer ");
+  CHECK(sql.client.enqueue("'default','s','test','no JSON'") == "22P02");
+  CHECK(sql.client.enqueue("'default','s','','1'") == "22023");
+  // The store's own enqueue knows the key.
+  Frame frame;
+  frame.session = "s";
+  frame.type = "test";
+  frame.data = "1";
+  frame.idempotencyKey = "k";
+  sql.store.begin(true);
+  CHECK(sql.store.outbox().enqueue(frame).status == EnqueueStatus::duplicate);
+  sql.store.commit();
+  const store::postgres::PostgresReader reader(sql.database.location(), sql.options);
+  CHECK(reader.stats().pending == 3);
+  CHECK(reader.verify().findings.empty());
+}
+
+TEST_CASE("P4: a statement in a transaction with an old snapshot is to be repeated where its number was given since") {
+  Sql sql;
+  CHECK(sql.client.enqueue("'default','s','test','1'") == "stored 1");
+  const Client other(sql.database.location());
+  other.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  other.run("SELECT 1 FROM ackbox.meta");
+  CHECK(sql.client.enqueue("'default','s','test','2', id => 'gone'") == "stored 2");
+  sql.store.begin(true);
+  REQUIRE(sql.store.settles().ackById("gone"));
+  sql.store.commit();
+  CHECK(other.enqueue("'default','s','test','3'") == "40001");
+  other.run("ROLLBACK");
+  CHECK(other.enqueue("'default','s','test','3'") == "stored 3");
+}
+
+}  // namespace sql_enqueue_test
