@@ -49,6 +49,9 @@ public:
   virtual EnqueueReceipt enqueue(const Frame& frame) = 0;
   /// A message for each subscriber, or, whatever the reason, for none; `frame.peer` is ignored. Validates as `enqueue`.
   virtual PublishReceipt publish(const Frame& frame) = 0;
+  /// Messages that this transaction is about to enqueue or publish, each by its own call. A store whose transactions
+  /// run beside others may lock and read for all together what each of them needs.
+  virtual void expect(std::span<const Frame* const> /*frames*/) {}
   /// How many messages this transaction has stored or put back.
   [[nodiscard]] virtual std::size_t stored() const noexcept = 0;
   /// Between transactions: the messages that transactions committed since the last call have superseded.
@@ -315,6 +318,10 @@ public:
   /// Why it ended: `handlerEndedTransaction`, or the error for which SQLite rolled it back by itself, such as a full
   /// disk. Call it right after that code; `thrown` is the code's exception, or null.
   [[nodiscard]] virtual Errc whyTransactionLost(const std::exception_ptr& thrown) const noexcept = 0;
+
+  /// After a transaction that failed: whether it was rolled back for another one's sake, or for a connection's, and may
+  /// succeed if it is run again.
+  [[nodiscard]] virtual bool mayRepeat() const noexcept { return false; }
 
   // --- Parts.
 

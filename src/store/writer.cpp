@@ -278,7 +278,11 @@ bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& af
 // Runs one transaction with all jobs from `first` on, and rolls it back if anything fails. If the disk is full, the log
 // may be the cause.
 std::error_code Writer::tryCommit(Job* first, WhenLocked whenLocked) noexcept {
-  const std::error_code failure = commitOnce(first, whenLocked);
+  constexpr int kRacesMax = 8;
+  std::error_code failure = commitOnce(first, whenLocked);
+  for (int race = 0; failure && race < kRacesMax && store_.mayRepeat(); ++race) {
+    failure = commitOnce(first, whenLocked);
+  }
   return failure == Errc::diskFull && store_.makeRoom() ? commitOnce(first, whenLocked) : failure;
 }
 
@@ -289,6 +293,7 @@ std::error_code Writer::commitOnce(Job* first, WhenLocked whenLocked) noexcept {
       durable = durable || job->durable;
     }
     store_.begin(durable, whenLocked == WhenLocked::wait);
+    announce(first);
     for (Job* job = first; job != nullptr; job = job->next_) {
       job->run(store_);
       if (store_.outbox().stored() >= kGroupMessagesMax) {
@@ -300,6 +305,16 @@ std::error_code Writer::commitOnce(Job* first, WhenLocked whenLocked) noexcept {
   } catch (...) {
     store_.rollback();
     return errorOf(std::current_exception());
+  }
+}
+
+void Writer::announce(const Job* first) {
+  std::vector<const Frame*> frames;
+  for (const Job* job = first; job != nullptr && frames.size() < kGroupMessagesMax; job = job->next_) {
+    job->announce(frames);
+  }
+  if (!frames.empty()) {
+    store_.outbox().expect(frames);
   }
 }
 

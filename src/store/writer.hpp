@@ -7,7 +7,9 @@
 #include <memory>
 #include <system_error>
 #include <thread>
+#include <vector>
 
+#include "ackbox/frame.hpp"
 #include "base/mutex.hpp"
 
 namespace ackbox::store {
@@ -23,10 +25,14 @@ public:
 
   /// Runs in the open transaction, in the thread that commits. Throws (`Error`, `SQLite::Exception`) on an
   /// environmental failure: the whole group is then rolled back, and each job is run again in its own transaction, so
-  /// that it fails alone. After a full disk, a transaction is tried again once the log has made room. So `run` may be
-  /// called more than once, and must start from scratch each time. After `handlerEndedTransaction` it is run again
-  /// until it fails otherwise or commits: it must then leave out the part that caused this.
+  /// that it fails alone. After a full disk, a transaction is tried again once the log has made room; one that the
+  /// store says may be repeated is run again several times. So `run` may be called more than once, and must start from
+  /// scratch each time. After `handlerEndedTransaction` it is run again until it fails otherwise or commits: it must
+  /// then leave out the part that caused this.
   virtual void run(Store& store) = 0;
+
+  /// Adds the messages that `run` is about to enqueue, as far as they are known: see `Outbox::expect`.
+  virtual void announce(std::vector<const Frame*>& /*frames*/) const {}
 
   /// Called once: after the commit (`error` is empty), or when the job can never commit. Must not throw or block.
   virtual void done(const std::error_code& error) noexcept = 0;
@@ -129,6 +135,7 @@ private:
   bool commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept;
   std::error_code tryCommit(Job* first, WhenLocked whenLocked) noexcept;
   std::error_code commitOnce(Job* first, WhenLocked whenLocked) noexcept;
+  void announce(const Job* first);
   /// The jobs behind `last` begin the next group.
   void putBackAfter(Job& last) noexcept ACKBOX_EXCLUDES(mutex_);
   [[nodiscard]] AfterRelease finish(Job* first, const std::error_code& error) noexcept;
