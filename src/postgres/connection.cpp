@@ -14,8 +14,7 @@ constexpr std::string_view kSchema = "ackbox.";
 Errc errcOf(std::string_view sqlState) noexcept {
   const std::string_view kind = sqlState.substr(0, 2);
   if (kind == "40" || sqlState == "55P03" || sqlState == "23505" || kind == "57") {
-    // Serialization failures, deadlocks, locks that were not free, and keys that another transaction has just used:
-    // the same transaction may succeed now. A server that ends a connection says 57.
+    // A server that ends a connection says 57; the others are lost races.
     return Errc::databaseBusy;
   }
   if (sqlState == "53100") {
@@ -194,7 +193,7 @@ bool Connection::inTransaction() const noexcept {
   return status == PQTRANS_INTRANS || status == PQTRANS_INERROR || status == PQTRANS_ACTIVE;
 }
 
-Result Connection::checked(PGresult* result, std::string_view sql) const {
+Result Connection::checked(PGresult* result, std::string_view sql) {
   Result owned(result);
   const ExecStatusType status = PQresultStatus(result);
   if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_EMPTY_QUERY) {
@@ -202,6 +201,8 @@ Result Connection::checked(PGresult* result, std::string_view sql) const {
   }
   const char* const state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string_view code = state == nullptr ? std::string_view() : std::string_view(state);
+  // Serialization failures and deadlocks, locks that were not free, and keys that another transaction has just used.
+  hasLostRace_ = hasLostRace_ || code.substr(0, 2) == "40" || code == "55P03" || code == "23505";
   const char* const message = result == nullptr ? PQerrorMessage(handle_) : PQresultErrorMessage(result);
   throw Error(errcOf(code), std::string(message) + "in: " + std::string(sql.substr(0, 200)));
 }

@@ -53,6 +53,10 @@ public:
   Result execute(std::string_view sql);
 
   [[nodiscard]] bool isLost() const noexcept;
+  /// Whether a statement has failed since `forgetRace` for another transaction's sake.
+  [[nodiscard]] bool hasLostRace() const noexcept { return hasLostRace_; }
+  void noteRace() noexcept { hasLostRace_ = true; }
+  void forgetRace() noexcept { hasLostRace_ = false; }
   [[nodiscard]] bool inTransaction() const noexcept;
   /// Connects anew, and forgets what was prepared.
   void reconnect();
@@ -78,7 +82,7 @@ private:
   Result runTogether(std::string_view sql, const Parameters& parameters);
   /// The result of one statement in the pipeline.
   [[nodiscard]] PGresult* next() const;
-  [[nodiscard]] Result checked(PGresult* result, std::string_view sql) const;
+  [[nodiscard]] Result checked(PGresult* result, std::string_view sql);
 
   const std::string location_;
   std::unique_ptr<PGconn, void (*)(PGconn*)> own_;
@@ -86,6 +90,7 @@ private:
   // The names of prepared statements by their text.
   std::unordered_map<std::string, std::string, Hash, std::equal_to<>> prepared_;
   std::vector<Posted> posted_;
+  bool hasLostRace_ = false;
 };
 
 /// `sql` with the schema's name and a full stop in the place of each `#`.

@@ -89,6 +89,7 @@ public:
     awaited = true;
   }
   void run(store::Store& store) override { store.outbox().enqueue(frame_); }
+  void announce(std::vector<const Frame*>& frames) const override { frames.push_back(&frame_); }
   void done(const std::error_code& error) noexcept override {
     hasFailed_ = static_cast<bool>(error);
     done_.release();

@@ -71,6 +71,10 @@ struct PostgresStore::Impl {
   int scopes = 0;
   // Whether the transaction's outcome matters where its answer is lost.
   bool isDurable = false;
+  // The transaction was certainly rolled back, and not for its own sake.
+  bool mayRepeat = false;
+  // A COMMIT was sent, and what became of it could not be found out.
+  bool isUnknown = false;
 };
 
 void PostgresStore::Impl::open() {
@@ -148,6 +152,9 @@ PostgresStore::~PostgresStore() {
 void PostgresStore::begin(bool durable, bool /*patient*/) {
   Connection& connection = impl_->connection;
   impl_->isDurable = durable;
+  impl_->mayRepeat = false;
+  impl_->isUnknown = false;
+  connection.forgetRace();
   const bool isSynced = durable && impl_->options.durability == Durability::powerCut;
   const std::string statements = std::string("BEGIN ISOLATION LEVEL READ COMMITTED;") +
                                  (isSynced ? "" : "SET LOCAL synchronous_commit=off;") +
@@ -159,6 +166,7 @@ void PostgresStore::begin(bool durable, bool /*patient*/) {
     try {
       const Result meta = connection.execute(statements);
       impl_->begun(meta.front());
+      impl_->mayRepeat = false;
       return;
     } catch (const Error&) {
       rollback();
@@ -172,19 +180,27 @@ void PostgresStore::begin(bool durable, bool /*patient*/) {
 
 void PostgresStore::commit() {
   std::string transaction;
+  bool isSent = false;
   try {
     impl_->each([](Memory& memory) { memory.flush(); });
     if (impl_->isDurable) {
       // An enqueue whose answer is lost must not be repeated if it was committed.
       transaction = impl_->connection.run("SELECT coalesce(pg_current_xact_id_if_assigned()::text,'')").front().text(0);
     }
+    isSent = true;
     impl_->connection.execute("COMMIT");
   } catch (...) {
     bool isCommitted = false;
-    try {
-      isCommitted = !transaction.empty() && impl_->connection.isLost() && impl_->hasCommitted(transaction);
-    } catch (const std::exception&) {
-      // The server is out of reach: the outcome stays unknown.
+    if (isSent && impl_->connection.isLost()) {
+      // Without a number, nothing of it was written; what is not durable is repeated by its jobs' own means.
+      impl_->isUnknown = !transaction.empty() || !impl_->isDurable;
+      try {
+        isCommitted = !transaction.empty() && impl_->hasCommitted(transaction);
+        impl_->isUnknown = !impl_->isDurable;
+        impl_->mayRepeat = !isCommitted && impl_->isDurable;
+      } catch (const std::exception&) {
+        // The server is out of reach: the outcome stays unknown.
+      }
     }
     if (!isCommitted) {
       rollback();
@@ -196,10 +212,12 @@ void PostgresStore::commit() {
 }
 
 void PostgresStore::rollback() noexcept {
-  impl_->connection.forgetPosted();
+  Connection& connection = impl_->connection;
+  impl_->mayRepeat = !impl_->isUnknown && (impl_->mayRepeat || connection.isLost() || connection.hasLostRace());
+  connection.forgetPosted();
   try {
-    if (impl_->connection.inTransaction()) {
-      impl_->connection.execute("ROLLBACK");
+    if (connection.inTransaction()) {
+      connection.execute("ROLLBACK");
     }
   } catch (const std::exception&) {
     // The connection is lost, and the transaction with it.
@@ -242,6 +260,10 @@ Errc PostgresStore::whyTransactionLost(const std::exception_ptr& thrown) const n
     return Errc::handlerEndedTransaction;
   }
   return thrown ? static_cast<Errc>(store::errorOf(thrown).value()) : Errc::ioError;
+}
+
+bool PostgresStore::mayRepeat() const noexcept {
+  return impl_->mayRepeat;
 }
 
 store::Outbox& PostgresStore::outbox() noexcept {

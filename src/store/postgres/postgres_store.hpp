@@ -33,6 +33,8 @@ public:
   [[nodiscard]] bool transactionLost() const noexcept override;
   [[nodiscard]] Errc whyTransactionLost(const std::exception_ptr& thrown) const noexcept override;
 
+  [[nodiscard]] bool mayRepeat() const noexcept override;
+
   [[nodiscard]] store::Outbox& outbox() noexcept override;
   [[nodiscard]] store::Claims& claims() noexcept override;
   [[nodiscard]] store::Settles& settles() noexcept override;

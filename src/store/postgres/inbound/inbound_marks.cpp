@@ -186,6 +186,7 @@ void InboundMarks::markAccepted(const InboundIdentity& frame, std::uint64_t gap,
     if (made != 0) {
       context_.shares.add(frame.source, shareOfMark(frame.source, id));
     } else if (wasAbsent) {
+      context_.connection.noteRace();
       throw Error(Errc::databaseBusy, "another transaction has just taken the frame");
     }
     return;

@@ -1,6 +1,7 @@
 #include "store/postgres/outbound/new_rows.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace ackbox::store::postgres {
@@ -11,19 +12,48 @@ SessionTail& NewRows::tailOf(const SessionName& session, int priority) {
   }
   const Result result =
       context_.connection.run("SELECT * FROM #gate($1,$2,$3,$4)", session.peer, session.name, session.lane, priority);
-  const Row row = result.front();
-  ++gates_;
-  keys_ = {row.integer(3)};
-  if (row.integer(4) != 0) {
-    unproven_.push_back(row.integer(0));
-  }
-  gatesOfKeys_ = gates_;
-  return tails_.emplace(session, SessionTail{row.integer(0), row.as<std::uint64_t>(1), row.as<int>(2), gates_})
-      .first->second;
+  return passed(session, result.front());
 }
 
-delivery::MessageKey NewRows::newKey(const SessionTail& tail) {
+SessionTail& NewRows::passed(const SessionName& session, const Row& gate) {
+  ++gates_;
+  if (gate.integer(4) != 0) {
+    unproven_.push_back(gate.integer(0));
+  }
+  const SessionTail tail{gate.integer(0), gate.as<std::uint64_t>(1), gate.as<int>(2), gates_, gate.integer(3)};
+  return tails_.insert_or_assign(session, tail).first->second;
+}
+
+void NewRows::passGates(const std::map<SessionName, int>& sessions) {
+  ArrayText peers;
+  ArrayText names;
+  ArrayText priorities;
+  std::vector<const SessionName*> fresh;
+  for (const auto& [session, priority] : sessions) {
+    if (!tails_.contains(session)) {
+      peers.add(session.peer);
+      names.add(std::string_view(session.name));
+      priorities.add(std::int64_t{priority});
+      fresh.push_back(&session);
+    }
+  }
+  if (fresh.empty()) {
+    return;
+  }
+  const Result gates = context_.connection.run(
+      "SELECT g.* FROM unnest($1::bigint[],$2::text[],$3::integer[]) WITH ORDINALITY AS k(peer,name,priority,place), "
+      "LATERAL #gate(k.peer,k.name,0,k.priority) AS g ORDER BY k.place",
+      peers.text(), names.text(), priorities.text());
+  for (std::size_t place = 0; place < fresh.size(); ++place) {
+    passed(*fresh[place], gates[place]);
+  }
+}
+
+delivery::MessageKey NewRows::newKey(SessionTail& tail) {
   constexpr std::int64_t kDrawnMax = 256;
+  if (tail.key != 0) {
+    return std::exchange(tail.key, 0);
+  }
   if (keys_.empty() || tail.gate > gatesOfKeys_) {
     drawn_ = std::min(4 * drawn_, kDrawnMax);
     keys_ =

@@ -32,6 +32,8 @@ struct SessionTail {
   int priority = kPriorityDefault;
   /// Which of the transaction's gates this is.
   std::size_t gate = 0;
+  /// Drawn behind the gate; 0: it is used.
+  delivery::MessageKey key = 0;
 };
 
 /// A message to be stored.
@@ -55,7 +57,10 @@ public:
 
   /// Passes the session's gate, and makes the session if it does not exist. Valid until the next call.
   [[nodiscard]] SessionTail& tailOf(const SessionName& session, int priority);
-  [[nodiscard]] delivery::MessageKey newKey(const SessionTail& tail);
+  [[nodiscard]] delivery::MessageKey newKey(SessionTail& tail);
+  /// Passes the gates of many sessions at once, in their order, which is the same in every process: so no two of them
+  /// wait for each other in turn. With the priority of a session that does not exist.
+  void passGates(const std::map<SessionName, int>& sessions);
   void add(NewRow&& row);
   /// The priority of the session's messages, from now on.
   void setPriority(SessionTail& tail, int priority);
@@ -67,6 +72,8 @@ public:
   void forget() noexcept;
 
 private:
+  SessionTail& passed(const SessionName& session, const Row& gate);
+
   // More are written at once.
   static constexpr std::size_t kGatheredMax = 256;
 

@@ -1,6 +1,7 @@
 #include "store/postgres/outbound/outbox.hpp"
 
 #include <iterator>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,17 @@ EnqueueReceipt Outbox::enqueue(const Frame& frame) {
 
 PublishReceipt Outbox::publish(const Frame& frame) {
   return steps_.publish(frame, subscribersOf(context_.connection, frame));
+}
+
+void Outbox::expect(std::span<const Frame* const> frames) {
+  std::map<SessionName, int> sessions;
+  for (const Frame* const frame : frames) {
+    const PeerRow* const peer = frame->session.empty() ? nullptr : peers_.find(frame->peer);
+    if (peer != nullptr) {
+      sessions.insert_or_assign({peer->key, frame->session, 0}, frame->priority);
+    }
+  }
+  rows_.passGates(sessions);
 }
 
 // Its age restarts, or the horizon that failed it would fail it again at once. Outside sessions the peer also

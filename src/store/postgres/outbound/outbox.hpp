@@ -20,6 +20,7 @@ public:
 
   EnqueueReceipt enqueue(const Frame& frame) override;
   PublishReceipt publish(const Frame& frame) override;
+  void expect(std::span<const Frame* const> frames) override;
   [[nodiscard]] std::size_t stored() const noexcept override { return steps_.stored; }
   [[nodiscard]] std::vector<SupersededMessage> takeSuperseded() override;
 
