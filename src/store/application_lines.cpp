@@ -107,4 +107,18 @@ const Application* applicationOf(std::span<const Application> applications, std:
   return mailbox.empty() || mailbox == kAnyMailbox ? nullptr : applicationOf(applications, kAnyMailbox, type);
 }
 
+const Application* awayFrom(std::span<const Application> applications, std::string_view mailbox,
+                            std::string_view type) {
+  const Application* const found = applicationOf(applications, mailbox, type);
+  return found != nullptr && found->awaySince ? found : nullptr;
+}
+
+void noteAway(std::span<const Application> applications, InboxInfo& info) {
+  const bool mayWait = info.state == InboxState::waiting || info.state == InboxState::running;
+  if (const Application* const away = mayWait ? awayFrom(applications, info.mailbox, info.type) : nullptr) {
+    info.state = InboxState::unattended;
+    info.waitsFor = away->cause;
+  }
+}
+
 }  // namespace ackbox::store

@@ -22,4 +22,12 @@ namespace ackbox::store {
 [[nodiscard]] const Application* applicationOf(std::span<const Application> applications, std::string_view mailbox,
                                                std::string_view type);
 
+/// The same if it is away; null if it is there, or not known.
+[[nodiscard]] const Application* awayFrom(std::span<const Application> applications, std::string_view mailbox,
+                                          std::string_view type);
+
+/// A frame that waits, or that a process owns, is unattended where its application is away: an application that is away
+/// runs no frame, so an owned one only waits in its process.
+void noteAway(std::span<const Application> applications, InboxInfo& info);
+
 }  // namespace ackbox::store

@@ -1,6 +1,7 @@
 #include "store/decisions/marking.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace ackbox::store {
 namespace {
@@ -63,6 +64,14 @@ WallTime markKeptUntil(const InboundIdentity& frame, const MarkLife& life, WallT
   const WallTime most = now + life.most;
   const WallTime wished = frame.expiresAt ? std::min(*frame.expiresAt, most) + kClockSkew : WallTime();
   return std::max(now + life.least, std::min(wished, most));
+}
+
+std::uint64_t redriveNumberOf(const std::optional<WallTime>& time) {
+  return time ? static_cast<std::uint64_t>(std::max<std::int64_t>(1, time->time_since_epoch().count())) : 0;
+}
+
+std::uint64_t lastNumberOf(const InboundIdentity& frame) {
+  return frame.sequence == 0 ? std::numeric_limits<std::int64_t>::max() : frame.sequence;
 }
 
 }  // namespace ackbox::store

@@ -48,4 +48,11 @@ struct SenderStore {
 /// Until when that mark is kept.
 [[nodiscard]] WallTime markKeptUntil(const InboundIdentity& frame, const MarkLife& life, WallTime now);
 
+/// The number of an outcome outside sessions. A redrive gives a frame of a session a new number, and a frame outside
+/// sessions a later instant, which replaces the number in a stored outcome. 0 if the frame has no time.
+[[nodiscard]] std::uint64_t redriveNumberOf(const std::optional<WallTime>& time);
+
+/// Outside sessions a frame has one stored outcome, under any number.
+[[nodiscard]] std::uint64_t lastNumberOf(const InboundIdentity& frame);
+
 }  // namespace ackbox::store

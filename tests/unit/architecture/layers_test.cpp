@@ -50,7 +50,8 @@ const std::vector<Layer>& layers() {
        {"libpq-fe.h"}},
       // What any store decides by itself.
       {"src/store/decisions/",
-       {"ackbox/", "base/", "store/decisions/", "store/types.hpp", "delivery/types.hpp", "delivery/transition.hpp"},
+       {"ackbox/", "base/", "store/decisions/", "store/reader.hpp", "store/types.hpp", "delivery/types.hpp",
+        "delivery/transition.hpp"},
        {}},
       // The seam: what any store can serve. Failures alone are read here, those of an application's statements too.
       {"src/store/failure.cpp", {"ackbox/", "sqlite/statement.hpp", "store/failure.hpp"}, {"SQLiteCpp/Exception.h"}},

@@ -75,8 +75,10 @@ Names unionOf(Names names, const Names& others) {
 
 TEST_CASE("the runbook has an entry for each reason that explain gives, and for no other") {
   const std::string reason = "BlockReason::([a-zA-Z]+)";
-  const Names outbound = matches(
-      contentsOf("src/store/sqlite/read/explainer.cpp") + contentsOf("src/manager/facade/diagnosis.cpp"), reason);
+  const Names outbound =
+      matches(contentsOf("src/store/decisions/explaining.cpp") + contentsOf("src/store/sqlite/read/explainer.cpp") +
+                  contentsOf("src/manager/facade/diagnosis.cpp"),
+              reason);
   const Names inbound = matches(contentsOf("src/store/sqlite/read/inbox_reader.cpp"), reason);
   checkSame(entriesOf("messages.md"), outbound, "messages.md");
   checkSame(entriesOf("received.md"), inbound, "received.md");

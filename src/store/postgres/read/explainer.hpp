@@ -19,14 +19,8 @@ public:
   [[nodiscard]] std::vector<Reason> reasons(const MessageInfo& message);
 
 private:
-  struct Facts;
-
-  void explainPending(const Facts& facts, const MessageInfo& message, std::vector<Reason>& reasons);
-  void explainPeer(const Facts& facts, const MessageInfo& message, std::vector<Reason>& reasons) const;
-  [[nodiscard]] std::optional<Reason> ahead(const Facts& facts);
+  [[nodiscard]] std::optional<Reason> ahead(delivery::SessionKey session, std::uint64_t sequence);
   [[nodiscard]] Reason ownerReason(BlockReason whenAlive, std::int64_t owner);
-  [[nodiscard]] bool isPeerHere(const std::string& name) const;
-  [[nodiscard]] RetryPolicy retryOf(const MessageInfo& message) const;
 
   Connection& connection_;
   const OutboxOptions& options_;

@@ -39,22 +39,6 @@ constexpr std::string_view kOfFrame =
     " WHERE i.source=$2 AND i.frame_id=$3 AND i.id=CASE WHEN $4::bigint<>0 THEN $4::bigint ELSE (SELECT f.id FROM "
     "#inbox AS f WHERE f.source=$2 AND f.frame_id=$3 ORDER BY f.id LIMIT 1) END";
 
-/// The application for the type if it is away; null if it is there, or not known.
-const Application* awayFrom(std::span<const Application> applications, std::string_view mailbox,
-                            std::string_view type) {
-  const Application* const found = applicationOf(applications, mailbox, type);
-  return found != nullptr && found->awaySince ? found : nullptr;
-}
-
-/// An application that is away runs no frame: an owned row only waits in its process.
-void noteAway(std::span<const Application> applications, InboxInfo& info) {
-  const bool mayWait = info.state == InboxState::waiting || info.state == InboxState::running;
-  if (const Application* const away = mayWait ? awayFrom(applications, info.mailbox, info.type) : nullptr) {
-    info.state = InboxState::unattended;
-    info.waitsFor = away->cause;
-  }
-}
-
 Reason awayReason(const Application& application, WallTime acceptedAt) {
   return {.blockReason = BlockReason::applicationAway,
           .since = std::max(*application.awaySince, acceptedAt),

@@ -1,20 +1,13 @@
 #include "store/sqlite/inbound/inbox_results.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <string>
 
 #include "store/decisions/error_text.hpp"
+#include "store/decisions/marking.hpp"
 #include "store/kept_session.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
-
-// The number of an outcome outside sessions. A redrive gives a frame of a session a new number, and a frame outside
-// sessions a later instant, which replaces the number in a stored outcome. 0 if the frame has no time.
-std::uint64_t redriveNumberOf(const std::optional<WallTime>& time) {
-  return time ? static_cast<std::uint64_t>(std::max<std::int64_t>(1, time->time_since_epoch().count())) : 0;
-}
 
 InboundIdentity nameOf(const InboundFrame& frame, const KeptSession& session) {
   InboundIdentity name;
@@ -24,11 +17,6 @@ InboundIdentity nameOf(const InboundFrame& frame, const KeptSession& session) {
   name.session = session.name();
   name.sequence = frame.sequence;
   return name;
-}
-
-// Outside sessions a frame has one stored outcome, under any number.
-std::uint64_t lastNumberOf(const InboundIdentity& frame) {
-  return frame.sequence == 0 ? std::numeric_limits<std::int64_t>::max() : frame.sequence;
 }
 
 }  // namespace

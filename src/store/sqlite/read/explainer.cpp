@@ -1,14 +1,12 @@
 #include "store/sqlite/read/explainer.hpp"
 
-#include <algorithm>
 #include <utility>
 
-#include "base/policies.hpp"
+#include "store/decisions/explaining.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/peers/liveness.hpp"
-#include "store/sqlite/peers/peers.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
@@ -18,31 +16,10 @@ constexpr std::int64_t kLooksMax = 20'000;
 
 }  // namespace
 
-struct Explainer::Facts {
+struct Explainer::Facts : MessageFacts {
   delivery::MessageKey key = 0;
-  delivery::SessionKey session = 0;
-  std::int64_t owner = 0;
-  std::optional<WallTime> expiresAt;
-  WallTime dueAt{};
-  bool wasTried = false;
-  std::optional<WallTime> notBefore;
-  std::int64_t sessionOwner = 0;
-  WallTime sessionDueAt{};
-  bool peerDown = false;
-  WallTime nextProbeAt{};
-  WallTime downSince{};
-  std::string peerError;
-  delivery::PeerHold peerHold{};
-  WallTime peerPausedAt{};
-  WallTime sessionPausedAt{};
-  WallTime blockedAt{};
-  std::uint64_t blockedBySequence = 0;
-  std::string blockedByReason;
   delivery::MessageKey head = 0;
   std::int64_t live = 0;
-  WallTime unattendedSince{};
-  std::string unattendedType;
-  WallTime peerRemovedAt{};
 };
 
 Explainer::Explainer(sqlite3* connection, const OutboxOptions& options, PeerLookup peers)
@@ -120,104 +97,10 @@ std::vector<Reason> Explainer::reasons(const MessageInfo& message, delivery::Mes
     facts.unattendedType = query.text(22);
     facts.peerRemovedAt = query.instant(23);
   }
-  std::vector<Reason> reasons;
-  switch (message.state) {
-    case MessageState::acked:
-      reasons.push_back({.blockReason = BlockReason::acknowledged, .until = message.dueAt, .detail = {}});
-      break;
-    case MessageState::failed:
-      reasons.push_back({.blockReason = BlockReason::deadLetter, .until = message.dueAt, .detail = message.reason});
-      break;
-    case MessageState::sent:
-      if (facts.unattendedSince != WallTime{} && facts.unattendedType == message.type) {
-        reasons.push_back({.blockReason = BlockReason::peerUnattended,
-                           .since = facts.unattendedSince,
-                           .detail = facts.unattendedType});
-      }
-      reasons.push_back({.blockReason = BlockReason::awaitsAck, .until = message.dueAt, .detail = {}});
-      break;
-    case MessageState::sending:
-      reasons.push_back(ownerReason(BlockReason::inFlight, facts.owner));
-      break;
-    case MessageState::pending:
-      explainPending(facts, message, oldest, reasons);
-      break;
-  }
-  return reasons;
-}
-
-void Explainer::explainPending(const Facts& facts, const MessageInfo& message, delivery::MessageKey oldest,
-                               std::vector<Reason>& reasons) {
-  const WallTime now = options_.clock->wallNow();
-  if (facts.expiresAt && *facts.expiresAt <= now) {
-    reasons.push_back({.blockReason = BlockReason::expired, .until = *facts.expiresAt, .detail = {}});
-  }
-  const auto horizon = retryOf(message).horizon;
-  const WallTime start = std::max(message.enqueuedAt, facts.notBefore.value_or(message.enqueuedAt));
-  if (horizon.count() > 0 && now - start >= horizon) {
-    reasons.push_back({.blockReason = BlockReason::pastHorizon, .until = start + horizon, .detail = {}});
-  }
-  const bool unordered = message.sequence == 0;
-  if (facts.dueAt > now && !facts.wasTried) {
-    reasons.push_back({.blockReason = BlockReason::notBefore, .until = facts.dueAt, .detail = {}});
-  } else if (facts.dueAt > now && unordered) {
-    reasons.push_back({.blockReason = BlockReason::backoff, .until = facts.dueAt, .detail = message.lastError});
-  }
-  if (std::optional<Reason> before = unordered ? std::nullopt : ahead(facts, oldest)) {
-    reasons.push_back(std::move(*before));
-  }
-  if (facts.blockedAt != WallTime{}) {
-    reasons.push_back({.blockReason = BlockReason::sessionBlocked,
-                       .until = facts.blockedAt,
-                       .sequence = facts.blockedBySequence,
-                       .detail = facts.blockedByReason});
-  }
-  if (facts.sessionPausedAt != WallTime{}) {
-    reasons.push_back({.blockReason = BlockReason::sessionPaused, .until = facts.sessionPausedAt, .detail = {}});
-  }
-  if (facts.sessionOwner != 0) {
-    reasons.push_back(ownerReason(BlockReason::sessionInFlight, facts.sessionOwner));
-  }
-  if (facts.sessionDueAt > now) {
-    reasons.push_back({.blockReason = BlockReason::backoff, .until = facts.sessionDueAt, .detail = message.lastError});
-  }
-  explainPeer(facts, message, reasons);
-}
-
-void Explainer::explainPeer(const Facts& facts, const MessageInfo& message, std::vector<Reason>& reasons) const {
-  if (facts.peerPausedAt != WallTime{}) {
-    reasons.push_back({.blockReason = BlockReason::peerPaused, .until = facts.peerPausedAt, .detail = {}});
-  }
-  if (facts.peerDown) {
-    const BlockReason how = facts.peerHold == delivery::PeerHold::disabled ? BlockReason::peerDisabled
-                            : facts.peerHold == delivery::PeerHold::held   ? BlockReason::peerHeld
-                                                                           : BlockReason::peerDown;
-    reasons.push_back(
-        {.blockReason = how, .until = facts.nextProbeAt, .since = facts.downSince, .detail = facts.peerError});
-  }
-  if (facts.peerRemovedAt != WallTime{}) {
-    reasons.push_back({.blockReason = BlockReason::peerRemoved, .until = facts.peerRemovedAt, .detail = {}});
-  } else if (!isPeerHere(message.peer)) {
-    reasons.push_back({.blockReason = BlockReason::peerNotConfigured, .detail = {}});
-  }
-}
-
-bool Explainer::isPeerHere(const std::string& name) const {
-  if (options_.adoptPeers) {
-    return true;
-  }
-  if (peers_) {
-    return peers_(name) != nullptr;
-  }
-  const std::vector<PeerOptions> configured = configuredPeers(options_);
-  return std::ranges::find(configured, name, &PeerOptions::name) != configured.end();
-}
-
-RetryPolicy Explainer::retryOf(const MessageInfo& message) const {
-  const std::shared_ptr<const PeerOptions> peer = peers_ ? peers_(message.peer) : nullptr;
-  const RetryPolicy* const own = retryPolicyOfSessions(options_, message.peer, message.session);
-  return own == nullptr && peer ? retryPolicyOfPeer(options_, *peer)
-                                : retryPolicyOf(options_, message.peer, message.session);
+  return explain(
+      message, facts, options_, peers_,
+      {.ahead = [&] { return ahead(facts, oldest); },
+       .ofOwner = [this](BlockReason whenAlive, std::int64_t owner) { return ownerReason(whenAlive, owner); }});
 }
 
 // The session stores its head, which is stale only while a claim is partly settled. Then, as there is no index by

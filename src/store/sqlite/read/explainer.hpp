@@ -27,11 +27,6 @@ public:
 private:
   struct Facts;
 
-  void explainPending(const Facts& facts, const MessageInfo& message, delivery::MessageKey oldest,
-                      std::vector<Reason>& reasons);
-  void explainPeer(const Facts& facts, const MessageInfo& message, std::vector<Reason>& reasons) const;
-  [[nodiscard]] bool isPeerHere(const std::string& name) const;
-  [[nodiscard]] RetryPolicy retryOf(const MessageInfo& message) const;
   [[nodiscard]] std::optional<Reason> ahead(const Facts& facts, delivery::MessageKey oldest);
   [[nodiscard]] Reason ownerReason(BlockReason whenAlive, std::int64_t owner);
 

@@ -34,22 +34,6 @@ constexpr std::size_t kLooksOfFrame = 4;
 // The number of rows that are searched for frames that wait for an application.
 constexpr std::size_t kUnattendedLooks = 10'000;
 
-/// The application for the type if it is away; null if it is there, or not known.
-const Application* awayFrom(std::span<const Application> applications, std::string_view mailbox,
-                            std::string_view type) {
-  const Application* const found = applicationOf(applications, mailbox, type);
-  return found != nullptr && found->awaySince ? found : nullptr;
-}
-
-/// An application that is away runs no frame: an owned row only waits in its process.
-void noteAway(std::span<const Application> applications, InboxInfo& info) {
-  const bool mayWait = info.state == InboxState::waiting || info.state == InboxState::running;
-  if (const Application* const away = mayWait ? awayFrom(applications, info.mailbox, info.type) : nullptr) {
-    info.state = InboxState::unattended;
-    info.waitsFor = away->cause;
-  }
-}
-
 Reason awayReason(const Application& application, WallTime acceptedAt) {
   return {.blockReason = BlockReason::applicationAway,
           .since = std::max(*application.awaySince, acceptedAt),
