@@ -49,8 +49,8 @@ public:
   virtual EnqueueReceipt enqueue(const Frame& frame) = 0;
   /// A message for each subscriber, or, whatever the reason, for none; `frame.peer` is ignored. Validates as `enqueue`.
   virtual PublishReceipt publish(const Frame& frame) = 0;
-  /// Messages that this transaction is about to enqueue or publish, each by its own call. A store whose transactions
-  /// run beside others may lock and read for all together what each of them needs.
+  /// Messages that this transaction is about to enqueue, each by its own call. A store whose transactions run beside
+  /// others may lock and read for all together what each of them needs.
   virtual void expect(std::span<const Frame* const> /*frames*/) {}
   /// How many messages this transaction has stored or put back.
   [[nodiscard]] virtual std::size_t stored() const noexcept = 0;

@@ -73,7 +73,7 @@ TEST_CASE("P3: two transactions that wait for each other's session are both comm
   std::thread other([&] { enqueue("b", "a"); });
   enqueue("a", "b");
   other.join();
-  CHECK(runs == 3);
+  CHECK(runs >= 3);
   const store::postgres::PostgresReader reader(database.location(), options);
   CHECK(reader.stats().pending == 4);
   CHECK(reader.sessionStats("default", "a")->lastSequence == 2);

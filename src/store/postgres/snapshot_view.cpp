@@ -23,12 +23,31 @@ SnapshotView SnapshotView::of(const std::string& text) {
   return {text.substr(0, first), text.substr(first + 1, second - first - 1), std::atoll(text.c_str() + second + 1)};
 }
 
-std::string isNewIn(const std::string& row) {
-  return "(CASE WHEN " + row + ".xid=$3::xid8 THEN " + row + ".id<=$4::bigint ELSE pg_visible_in_snapshot(" + row +
-         ".xid,$2::pg_snapshot) END) AND ($5::pg_snapshot IS NULL OR ((" + row +
-         ".xid>=pg_snapshot_xmax($5::pg_snapshot) OR " + row +
-         ".xid=ANY(ARRAY(SELECT pg_snapshot_xip($5::pg_snapshot))) OR " + row + ".xid=$6::xid8) AND NOT (" + row +
-         ".xid=$6::xid8 AND " + row + ".id<=$7::bigint)))";
+// $1 key, $2 limit, $3 to $5 the view that is read, $6 to $8 the one that was seen.
+std::string NewRowsSql::select(std::string_view columns, std::string_view joins, std::string_view condition,
+                               bool hasSeen) const {
+  std::string sql = std::string("SELECT ").append(columns).append(" FROM ");
+  if (hasSeen) {
+    sql.append("#fresh_").append(table_).append("($6::pg_snapshot,$7::xid8) AS f(id) JOIN #").append(table_);
+    sql.append(" AS ").append(row_).append(" ON ").append(row_).append(".id=f.id");
+  } else {
+    sql.append("#").append(table_).append(" AS ").append(row_);
+  }
+  sql.append(joins).append(" WHERE ").append(row_).append(".id>$1::bigint AND CASE WHEN ").append(row_);
+  sql.append(".xid=$4::xid8 THEN ").append(row_).append(".id<=$5::bigint ELSE pg_visible_in_snapshot(").append(row_);
+  sql.append(".xid,$3::pg_snapshot) END");
+  if (hasSeen) {
+    sql.append(" AND NOT (").append(row_).append(".xid=$7::xid8 AND ").append(row_).append(".id<=$8::bigint)");
+  }
+  return sql.append(condition).append(" ORDER BY ").append(row_).append(".id LIMIT $2::bigint");
+}
+
+void NewRowsSql::add(Parameters& parameters, std::int64_t after, std::size_t limit, const SnapshotView& now,
+                     const SnapshotView& seen) {
+  parameters.add(after, limit, now.snapshot, now.ownTransaction, now.ownKey);
+  if (!seen.snapshot.empty()) {
+    parameters.add(seen.snapshot, seen.ownTransaction, seen.ownKey);
+  }
 }
 
 }  // namespace ackbox::store::postgres

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "postgres/connection.hpp"
 #include "store/postgres/names.hpp"
@@ -27,8 +30,22 @@ struct SnapshotView {
   [[nodiscard]] static SnapshotView of(const std::string& text);
 };
 
-/// SQL, a condition on `row.xid` and `row.id`: the row is in the view $2 $3 $4, and not in the view $5 $6 $7; each is a
-/// snapshot, a transaction and a key, and $5 may be NULL.
-[[nodiscard]] std::string isNewIn(const std::string& row);
+/// SQL for the rows of `table` that are new: its name there is `row`.
+class NewRowsSql {
+public:
+  NewRowsSql(std::string table, std::string row) : table_(std::move(table)), row_(std::move(row)) {}
+
+  /// `columns`, in the order of keys, of new rows with a key above `after` that meet `condition`; `joins` may be empty.
+  /// A reader that has seen nothing reads all rows in their order, any other one those that its snapshot did not have.
+  [[nodiscard]] std::string select(std::string_view columns, std::string_view joins, std::string_view condition,
+                                   bool hasSeen) const;
+  /// The parameters of `select`. `seen` without a snapshot: nothing was seen.
+  static void add(Parameters& parameters, std::int64_t after, std::size_t limit, const SnapshotView& now,
+                  const SnapshotView& seen);
+
+private:
+  std::string table_;
+  std::string row_;
+};
 
 }  // namespace ackbox::store::postgres

@@ -162,10 +162,11 @@ Admission Inbox::compare(const InboundIdentity& frame) {
 }
 
 NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
-  static const std::string kSelect =
-      "SELECT i.id,i.source,i.origin,i.session,i.sequence,i.type,i.accepted_at_ms,i.expires_at_ms FROM #inbox AS i "
-      "WHERE i.id>$1::bigint AND " +
-      isNewIn("i") + " ORDER BY i.id LIMIT $8::bigint";
+  static const NewRowsSql kNewRows("inbox", "i");
+  constexpr std::string_view kColumns =
+      "i.id,i.source,i.origin,i.session,i.sequence,i.type,i.accepted_at_ms,i.expires_at_ms";
+  static const std::string kAll = kNewRows.select(kColumns, {}, {}, false);
+  static const std::string kFresh = kNewRows.select(kColumns, {}, {}, true);
   NewInboxRows found{.rows = {}, .next = after};
   Place place(after.place);
   while (found.rows.size() < limit) {
@@ -175,10 +176,9 @@ NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
       place.last = 0;
     }
     const std::size_t wanted = limit - found.rows.size();
-    const auto seen = place.seen.snapshot.empty() ? std::nullopt : std::optional(place.seen.snapshot);
-    const Result result =
-        context_.connection.run(kSelect, place.last, place.scanned.snapshot, place.scanned.ownTransaction,
-                                place.scanned.ownKey, seen, place.seen.ownTransaction, place.seen.ownKey, wanted);
+    Parameters parameters;
+    NewRowsSql::add(parameters, place.last, wanted, place.scanned, place.seen);
+    const Result result = context_.connection.runWith(place.seen.snapshot.empty() ? kAll : kFresh, parameters);
     for (const Row& row : result) {
       // Names have no control characters, so newlines separate them.
       found.rows.push_back({row.integer(0),

@@ -52,15 +52,17 @@ void Discovery::scan(std::size_t limit, store::NewRows& found) {
       return;
     }
   }
-  static const std::string kScan =
-      "SELECT o.id,o.session_id,o.state,o.due_at_ms,m.priority,s.peer_id,s.name,s.lane,m.due_at_ms FROM #outbox AS o "
-      "JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS m ON m.session_id=o.session_id WHERE "
-      "o.id>$1::bigint AND o.state IN (0,2) AND " +
-      isNewIn("o") + " ORDER BY o.id LIMIT $8::bigint";
+  static const NewRowsSql kNewRows("outbox", "o");
+  constexpr std::string_view kColumns =
+      "o.id,o.session_id,o.state,o.due_at_ms,m.priority,s.peer_id,s.name,s.lane,m.due_at_ms";
+  constexpr std::string_view kJoins =
+      " JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS m ON m.session_id=o.session_id";
+  static const std::string kAll = kNewRows.select(kColumns, kJoins, " AND o.state IN (0,2)", false);
+  static const std::string kFresh = kNewRows.select(kColumns, kJoins, " AND o.state IN (0,2)", true);
   const std::size_t wanted = limit - found.rows.size();
-  const auto seen = seen_.snapshot.empty() ? std::nullopt : std::optional(seen_.snapshot);
-  const Result result = context_.connection.run(kScan, lastTaken_, scanned_.snapshot, scanned_.ownTransaction,
-                                                scanned_.ownKey, seen, seen_.ownTransaction, seen_.ownKey, wanted);
+  Parameters parameters;
+  NewRowsSql::add(parameters, lastTaken_, wanted, scanned_, seen_);
+  const Result result = context_.connection.runWith(seen_.snapshot.empty() ? kAll : kFresh, parameters);
   for (const Row& row : result) {
     delivery::RowSeen& one = found.rows.emplace_back();
     one.key = row.integer(0);

@@ -108,8 +108,8 @@ bool IdempotencyKeys::hasMessage(std::string_view key, std::string_view messageI
   context_.flushRows();
   return !context_.connection
               .run(
-                  "SELECT 1 FROM #outbox WHERE message_id=$2::text OR message_id IN (SELECT message_id FROM "
-                  "#publications WHERE key=$1) LIMIT 1",
+                  "SELECT 1 FROM #outbox WHERE message_id=ANY(ARRAY(SELECT $2::text UNION ALL SELECT message_id FROM "
+                  "#publications WHERE key=$1)) LIMIT 1",
                   key, messageId)
               .empty();
 }

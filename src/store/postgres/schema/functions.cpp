@@ -57,6 +57,20 @@ EXCEPTION WHEN SQLSTATE 'AB000' THEN
   NULL;
 END
 $body$;
+-- The rows that were not visible in a snapshot, and those of a transaction. The planner takes a part of all rows for new,
+-- and would read the whole table for them.
+CREATE OR REPLACE FUNCTION #fresh_outbox(seen pg_snapshot, own xid8) RETURNS SETOF bigint LANGUAGE sql STABLE
+SET enable_seqscan = off AS $body$
+  SELECT id FROM #outbox WHERE xid>=pg_snapshot_xmax(seen)
+  UNION SELECT id FROM #outbox WHERE xid=ANY(ARRAY(SELECT pg_snapshot_xip(seen)))
+  UNION SELECT id FROM #outbox WHERE xid=own
+$body$;
+CREATE OR REPLACE FUNCTION #fresh_inbox(seen pg_snapshot, own xid8) RETURNS SETOF bigint LANGUAGE sql STABLE
+SET enable_seqscan = off AS $body$
+  SELECT id FROM #inbox WHERE xid>=pg_snapshot_xmax(seen)
+  UNION SELECT id FROM #inbox WHERE xid=ANY(ARRAY(SELECT pg_snapshot_xip(seen)))
+  UNION SELECT id FROM #inbox WHERE xid=own
+$body$;
 -- Pending messages of the key that are in nobody's hand; they stay locked.
 CREATE OR REPLACE FUNCTION #supersedable(of_session bigint, named text)
 RETURNS TABLE(id bigint, message_id text, sequence bigint, bytes integer, was_tried boolean)
@@ -137,8 +151,8 @@ BEGIN
   END IF;
   IF enqueue.idempotency_key<>'' THEN
     DELETE FROM #idempotency_keys AS k WHERE k.key=enqueue.idempotency_key AND k.keep_until_ms<=now_ms AND NOT
-      EXISTS(SELECT 1 FROM #outbox AS o WHERE o.message_id=k.message_id OR o.message_id IN (SELECT m.message_id FROM
-      #publications AS m WHERE m.key=k.key));
+      EXISTS(SELECT 1 FROM #outbox AS o WHERE o.message_id=ANY(ARRAY(SELECT k.message_id UNION ALL SELECT m.message_id
+      FROM #publications AS m WHERE m.key=k.key)));
     INSERT INTO #idempotency_keys AS k (key,message_id,sequence,keep_until_ms) VALUES(enqueue.idempotency_key,'',0,
       now_ms+retention_ms) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
