@@ -114,4 +114,35 @@ TEST_CASE("P4: a statement in a transaction with an old snapshot is to be repeat
   CHECK(other.enqueue("'default','s','test','3'") == "stored 3");
 }
 
+TEST_CASE("P4: a transaction with an old snapshot gets no number of a message that was superseded or redriven since") {
+  Sql sql;
+  CHECK(sql.client.enqueue("'default','s','test','1'") == "stored 1");
+  const Client other(sql.database.location());
+  other.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  other.run("SELECT 1 FROM ackbox.meta");
+  Frame frame;
+  frame.session = "s";
+  frame.type = "test";
+  frame.data = "2";
+  sql.store.begin(true);
+  SUBCASE("superseded") {
+    frame.supersedeKey = "k";
+    CHECK(sql.store.outbox().enqueue(frame).sequence == 2);
+    CHECK(sql.store.outbox().enqueue(frame).sequence == 3);
+  }
+  SUBCASE("redriven") {
+    frame.id = "two";
+    CHECK(sql.store.outbox().enqueue(frame).sequence == 2);
+    const auto change = [&](delivery::Transition transition) {
+      return sql.store.deadLetters().change("two", transition, {}).receipt;
+    };
+    CHECK(change(delivery::Transition::fail).sequence == 2);
+    CHECK(change(delivery::Transition::redrive).sequence == 3);
+  }
+  sql.store.commit();
+  CHECK(other.enqueue("'default','s','test','3'") == "40001");
+  other.run("ROLLBACK");
+  CHECK(other.enqueue("'default','s','test','3'") == "stored 4");
+}
+
 }  // namespace sql_enqueue_test

@@ -186,6 +186,7 @@ void EnqueueSteps::supersede(delivery::PeerKey peer, std::span<const Supersedabl
   }
   if (!keys.empty()) {
     // Their session has a later message, which says its last number.
+    rows_.outdate(messages.front().session);
     context_.connection.run("DELETE FROM #outbox WHERE id=ANY($1::bigint[])", std::string_view(arrayOf(keys)));
   }
 }

@@ -80,6 +80,10 @@ void NewRows::setPriority(SessionTail& tail, int priority) {
   }
 }
 
+void NewRows::outdate(delivery::SessionKey session) {
+  context_.connection.post("UPDATE #sessions SET version=version+1 WHERE id=$1", session);
+}
+
 void NewRows::flush() {
   if (rows_.empty()) {
     return;

@@ -36,6 +36,7 @@ std::uint64_t Outbox::redrive(const Redrive& message) {
   vacated_.keep(message.key, VacatedNumbers::Unless::untried);
   if (message.sequence != 0) {
     ++tail.lastSequence;
+    rows_.outdate(tail.session);
   }
   const Result result = context_.connection.run(
       "UPDATE #outbox SET id=$2,sequence=$3,state=0,attempt=0,retry_count=0,created_at_ms=greatest($4,created_at_ms+1),"

@@ -47,8 +47,8 @@ BEGIN
 END
 $body$;
 -- Called after the message was stored. In a transaction with one snapshot, the number may be one that was given since:
--- if its message is there, the index has refused it. If it has gone, this fails, as the state was changed since the
--- snapshot. The lock is given back at once, because deliveries would wait for it.
+-- if its message is there, the index has refused it. If it has gone, the session's row was changed, and the gate was
+-- closed, or its state was, and this fails. The lock is given back at once, because deliveries would wait for it.
 CREATE OR REPLACE FUNCTION #confirm(session bigint) RETURNS void LANGUAGE plpgsql AS $body$
 BEGIN
   PERFORM 1 FROM #session_states AS m WHERE m.session_id=session FOR NO KEY UPDATE;

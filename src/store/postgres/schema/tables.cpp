@@ -50,13 +50,13 @@ CREATE TABLE #peers(
   definition text NOT NULL DEFAULT '',
   removed_at_ms bigint NOT NULL DEFAULT 0
 );
--- Never updated: an enqueue holds a lock on the row of its session until its transaction ends, and nothing that
--- delivers waits for that.
+-- An enqueue holds a lock on the row of its session until its transaction ends, and nothing that delivers waits for that.
 CREATE TABLE #sessions(
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   peer_id bigint NOT NULL,
   name text COLLATE "C" NOT NULL,
   lane integer NOT NULL DEFAULT 0,
+  version bigint NOT NULL DEFAULT 0,  -- rises where a number goes that `session_states` is not told
   UNIQUE(peer_id, name, lane)
 );
 CREATE TABLE #session_states(
