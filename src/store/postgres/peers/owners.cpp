@@ -46,8 +46,7 @@ bool Owners::anyDead() {
 void Owners::putBack(std::int64_t owner) {
   context_.connection.run(
       "UPDATE #outbox SET attempt=attempt+1 WHERE id=ANY(ARRAY(SELECT k.key FROM #claims AS c, unnest(c.keys) AS "
-      "k(key) "
-      "WHERE c.owner_id=$1))",
+      "k(key) WHERE c.owner_id=$1))",
       owner);
   context_.connection.run("DELETE FROM #claims WHERE owner_id=$1", owner);
   context_.connection.run("UPDATE #inbox SET owner_id=0 WHERE owner_id=$1 AND owner_id<>0", owner);
