@@ -163,10 +163,10 @@ Admission Inbox::compare(const InboundIdentity& frame) {
 
 NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
   static const NewRowsSql kNewRows("inbox", "i");
-  constexpr std::string_view kColumns =
+  constexpr std::string_view kNewColumns =
       "i.id,i.source,i.origin,i.session,i.sequence,i.type,i.accepted_at_ms,i.expires_at_ms";
-  static const std::string kAll = kNewRows.select(kColumns, {}, {}, false);
-  static const std::string kFresh = kNewRows.select(kColumns, {}, {}, true);
+  static const std::string kAll = kNewRows.select(kNewColumns, {}, {}, false);
+  static const std::string kFresh = kNewRows.select(kNewColumns, {}, {}, true);
   NewInboxRows found{.rows = {}, .next = after};
   Place place(after.place);
   while (found.rows.size() < limit) {

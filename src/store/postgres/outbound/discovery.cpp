@@ -53,12 +53,12 @@ void Discovery::scan(std::size_t limit, store::NewRows& found) {
     }
   }
   static const NewRowsSql kNewRows("outbox", "o");
-  constexpr std::string_view kColumns =
+  constexpr std::string_view kNewColumns =
       "o.id,o.session_id,o.state,o.due_at_ms,m.priority,s.peer_id,s.name,s.lane,m.due_at_ms";
-  constexpr std::string_view kJoins =
+  constexpr std::string_view kNewJoins =
       " JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS m ON m.session_id=o.session_id";
-  static const std::string kAll = kNewRows.select(kColumns, kJoins, " AND o.state IN (0,2)", false);
-  static const std::string kFresh = kNewRows.select(kColumns, kJoins, " AND o.state IN (0,2)", true);
+  static const std::string kAll = kNewRows.select(kNewColumns, kNewJoins, " AND o.state IN (0,2)", false);
+  static const std::string kFresh = kNewRows.select(kNewColumns, kNewJoins, " AND o.state IN (0,2)", true);
   const std::size_t wanted = limit - found.rows.size();
   Parameters parameters;
   NewRowsSql::add(parameters, lastTaken_, wanted, scanned_, seen_);
