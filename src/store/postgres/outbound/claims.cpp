@@ -19,7 +19,8 @@ ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::
   Look look{.now = context_.now(), .recalls = recalls, .bytesMax = bytesMax};
   readSessions(sessions, look);
   readMessages(sessions, look);
-  std::vector<std::int64_t> unused;
+  // A session may be named several times.
+  std::map<delivery::SessionKey, std::set<delivery::MessageKey>> taken;
   for (const delivery::SessionClaim& wanted : sessions) {
     delivery::SessionClaimed claimed;
     if (reply.isFull) {
@@ -29,16 +30,23 @@ ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::
       claimed = claimSession(wanted, look, reply);
     }
     const auto session = look.sessions.find(wanted.session);
-    const bool isHeld = session != look.sessions.end() && session->second.owner == context_.owner;
-    if (isHeld && claimed.rows.empty()) {
-      // An earlier claim with messages in flight stays.
-      if (session->second.inFlight.value_or(std::set<delivery::MessageKey>()).empty()) {
-        unused.push_back(-wanted.session);
+    if (session != look.sessions.end() && session->second.owner == context_.owner) {
+      std::set<delivery::MessageKey>& keys = taken[wanted.session];
+      for (const delivery::ClaimedRow& row : claimed.rows) {
+        keys.insert(row.key);
       }
-    } else if (isHeld) {
-      nameKeys(wanted, claimed, session->second);
     }
     reply.sessions.push_back(std::move(claimed));
+  }
+  std::vector<std::int64_t> unused;
+  for (auto& [session, keys] : taken) {
+    std::optional<std::set<delivery::MessageKey>>& inFlight = look.sessions.at(session).inFlight;
+    if (!keys.empty()) {
+      nameKeys(session, std::move(keys), inFlight, look.wanted.at(-session));
+    } else if (!inFlight || inFlight->empty()) {
+      // An earlier claim with messages in flight stays.
+      unused.push_back(-session);
+    }
   }
   holdTaken(look, reply);
   letGo(unused);
@@ -82,32 +90,33 @@ Claims::Held Claims::hold(const Wanted& wanted) {
   return held;
 }
 
-void Claims::nameKeys(const delivery::SessionClaim& wanted, const delivery::SessionClaimed& claimed,
-                      const Session& session) {
-  std::set<delivery::MessageKey> keys = session.inFlight.value_or(std::set<delivery::MessageKey>());
-  for (const delivery::ClaimedRow& row : claimed.rows) {
-    keys.insert(row.key);
-  }
+void Claims::nameKeys(delivery::SessionKey session, std::set<delivery::MessageKey> taken,
+                      const std::optional<std::set<delivery::MessageKey>>& inFlight,
+                      const std::vector<delivery::MessageKey>& wanted) {
   // A new claim has been made with all that was wanted.
-  if (session.inFlight || keys != std::set(wanted.keys.begin(), wanted.keys.end())) {
-    const std::vector<std::int64_t> all(keys.begin(), keys.end());
-    context_.connection.post("UPDATE #claims SET keys=$2::bigint[] WHERE id=$1", -wanted.session, arrayOf(all));
+  if (!inFlight && taken == std::set(wanted.begin(), wanted.end())) {
+    return;
   }
+  if (inFlight) {
+    taken.insert(inFlight->begin(), inFlight->end());
+  }
+  const std::vector<std::int64_t> all(taken.begin(), taken.end());
+  context_.connection.post("UPDATE #claims SET keys=$2::bigint[] WHERE id=$1", -session, arrayOf(all));
 }
 
 void Claims::readSessions(std::span<const delivery::SessionClaim> wanted, Look& look) {
   std::vector<std::int64_t> keys;
-  Wanted claims;
   for (const delivery::SessionClaim& one : wanted) {
     if (!delivery::isUnit(one.session)) {
       keys.push_back(one.session);
-      claims.emplace(-one.session, one.keys);
+      std::vector<delivery::MessageKey>& messages = look.wanted[-one.session];
+      messages.insert(messages.end(), one.keys.begin(), one.keys.end());
     }
   }
   if (keys.empty()) {
     return;
   }
-  Held held = hold(claims);
+  Held held = hold(look.wanted);
   for (const Row& row : context_.connection.run(
            "SELECT s.id,s.name,m.priority,m.paused_at_ms<>0 OR m.blocked_by<>0,m.recall,m.due_at_ms,m.due_is_firm,"
            "m.previous_sequence,m.confirmed_sequence FROM #sessions AS s JOIN #session_states AS m ON "

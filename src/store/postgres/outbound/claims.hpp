@@ -65,6 +65,7 @@ private:
     std::int64_t recalls = 0;
     std::uint64_t bytesMax = 0;
     std::map<delivery::SessionKey, Session> sessions = {};
+    Wanted wanted = {};
     std::map<delivery::MessageKey, Message> messages = {};
     /// Another transaction is changing them.
     std::set<delivery::MessageKey> locked = {};
@@ -76,7 +77,9 @@ private:
   /// Claims what no other owner has claimed.
   [[nodiscard]] Held hold(const Wanted& wanted);
   /// The session's claim names what is in flight.
-  void nameKeys(const delivery::SessionClaim& wanted, const delivery::SessionClaimed& claimed, const Session& session);
+  void nameKeys(delivery::SessionKey session, std::set<delivery::MessageKey> taken,
+                const std::optional<std::set<delivery::MessageKey>>& inFlight,
+                const std::vector<delivery::MessageKey>& wanted);
   [[nodiscard]] delivery::SessionClaimed claimSession(const delivery::SessionClaim& wanted, Look& look,
                                                       ClaimReply& reply);
   void claimRow(delivery::MessageKey key, delivery::MessageKey waited, Look& look, delivery::SessionClaimed& session,
