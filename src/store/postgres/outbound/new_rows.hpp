@@ -64,7 +64,7 @@ public:
   void add(NewRow&& row);
   /// The priority of the session's messages, from now on.
   void setPriority(SessionTail& tail, int priority);
-  /// A number goes, and a later message of its session stays: whoever has an older snapshot does not pass the gate.
+  /// A number goes, and a later message of its session stays: no transaction with an older snapshot passes the gate.
   void outdate(delivery::SessionKey session);
 
   void flush() override;

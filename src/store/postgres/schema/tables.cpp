@@ -56,7 +56,7 @@ CREATE TABLE #sessions(
   peer_id bigint NOT NULL,
   name text COLLATE "C" NOT NULL,
   lane integer NOT NULL DEFAULT 0,
-  version bigint NOT NULL DEFAULT 0,  -- rises where a number goes that `session_states` is not told
+  version bigint NOT NULL DEFAULT 0,  -- rises where a number goes and `session_states` does not change
   UNIQUE(peer_id, name, lane)
 );
 CREATE TABLE #session_states(
