@@ -48,7 +48,7 @@ TEST_CASE("foreign code that ends the guarded transaction is vetoed or noticed, 
 }
 
 TEST_CASE("generated ids sort in the order of their making, whatever the clock does") {
-  store::sqlite::UuidGenerator uuids;
+  store::UuidGenerator uuids;
   const auto random = seededRandom(3);
   WallTime now(std::chrono::milliseconds(1'700'000'000'000));
   std::string last;
