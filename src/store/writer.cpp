@@ -309,12 +309,12 @@ std::error_code Writer::commitOnce(Job* first, WhenLocked whenLocked) noexcept {
 }
 
 void Writer::announce(const Job* first) {
-  std::vector<const Frame*> frames;
-  for (const Job* job = first; job != nullptr && frames.size() < kGroupMessagesMax; job = job->next_) {
-    job->announce(frames);
+  announced_.clear();
+  for (const Job* job = first; job != nullptr && announced_.size() < kGroupMessagesMax; job = job->next_) {
+    job->announce(announced_);
   }
-  if (!frames.empty()) {
-    store_.outbox().expect(frames);
+  if (!announced_.empty()) {
+    store_.outbox().expect(announced_);
   }
 }
 

@@ -142,6 +142,8 @@ private:
 
   Store& store_;
   AfterCommit afterCommit_;
+  // Of the thread that commits.
+  std::vector<const Frame*> announced_;
 
   Mutex mutex_;
   ConditionVariable wake_;

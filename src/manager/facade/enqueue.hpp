@@ -54,16 +54,36 @@ inline bool nothingToStore(std::span<const EnqueueReceipt> checked) {
   return std::none_of(checked.begin(), checked.end(), [](const EnqueueReceipt& one) { return one.accepted(); });
 }
 
-/// Stores the frames that passed `checkFrames`; the others keep their refusal. May run again from the start.
-inline std::vector<EnqueueReceipt> storeFrames(store::Store& store, std::span<const Frame> frames,
-                                               std::span<const EnqueueReceipt> checked) {
-  std::vector<EnqueueReceipt> receipts(checked.begin(), checked.end());
-  for (std::size_t index = 0; index < frames.size(); ++index) {
-    if (checked[index].accepted()) {
-      receipts[index] = store.outbox().enqueue(frames[index]);
+/// The work of a job: stores the frames that passed `checkFrames`; the others keep their refusal. May run again from
+/// the start.
+struct FramesToStore {
+  std::span<const Frame> frames;
+  std::span<const EnqueueReceipt> checked;
+
+  std::vector<EnqueueReceipt> operator()(store::Store& store) const {
+    std::vector<EnqueueReceipt> receipts(checked.begin(), checked.end());
+    for (std::size_t index = 0; index < frames.size(); ++index) {
+      if (checked[index].accepted()) {
+        receipts[index] = store.outbox().enqueue(frames[index]);
+      }
+    }
+    return receipts;
+  }
+  void announce(std::vector<const Frame*>& announced) const {
+    for (std::size_t index = 0; index < frames.size(); ++index) {
+      if (checked[index].accepted()) {
+        announced.push_back(&frames[index]);
+      }
     }
   }
-  return receipts;
-}
+};
+
+/// The same for a frame of the job's own, which has passed `checkFrame`.
+struct FrameToStore {
+  Frame frame;
+
+  EnqueueReceipt operator()(store::Store& store) const { return store.outbox().enqueue(frame); }
+  void announce(std::vector<const Frame*>& announced) const { announced.push_back(&frame); }
+};
 
 }  // namespace ackbox::manager

@@ -6,8 +6,10 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "ackbox/error.hpp"
+#include "ackbox/frame.hpp"
 #include "store/store.hpp"
 #include "store/writer.hpp"
 
@@ -45,6 +47,14 @@ private:
   std::binary_semaphore finished_{0};
 };
 
+/// Adds the messages that `work` is about to enqueue, if it knows them: see `store::Job::announce`.
+template <typename Work>
+void announceOf(const Work& work, std::vector<const Frame*>& frames) {
+  if constexpr (requires { work.announce(frames); }) {
+    work.announce(frames);
+  }
+}
+
 /// Keeps the result of `work`, which runs in the transaction.
 template <typename Work>
 class BlockingJob final : public CallerJob {
@@ -57,6 +67,7 @@ public:
   }
 
   void run(store::Store& store) override { result_ = work_(store); }
+  void announce(std::vector<const Frame*>& frames) const override { announceOf(work_, frames); }
   void done(const std::error_code& error) noexcept override {
     error_ = error;
     letGo();
@@ -98,6 +109,7 @@ public:
   }
 
   void run(store::Store& store) override { result_ = work_(store); }
+  void announce(std::vector<const Frame*>& frames) const override { announceOf(work_, frames); }
   void done(const std::error_code& error) noexcept override {
     const std::unique_ptr<DetachedJob> self(this);
     finished_(error, std::move(result_));

@@ -19,8 +19,7 @@ std::vector<EnqueueReceipt> storeBatch(manager::Core& core, std::span<const Fram
     return receipts;
   }
   try {
-    receipts = manager::commitBlocking(
-        core.writer(), true, [&](store::Store& store) { return manager::storeFrames(store, frames, receipts); });
+    receipts = manager::commitBlocking(core.writer(), true, manager::FramesToStore{frames, receipts});
   } catch (const Error& error) {
     core.storeAnswered();
     throw;
@@ -125,10 +124,7 @@ void OutboxManager::enqueueThen(Frame frame, WhenFull whenFull,
     core.waiters().enqueue(std::move(frame), std::move(answered));
     return;
   }
-  manager::commitDetached(
-      core.writer(), true,
-      [toStore = std::move(frame)](store::Store& store) { return store.outbox().enqueue(toStore); },
-      std::move(answered));
+  manager::commitDetached(core.writer(), true, manager::FrameToStore{std::move(frame)}, std::move(answered));
 }
 
 PublishReceipt OutboxManager::publish(const Frame& frame) {

@@ -78,6 +78,35 @@ struct Fixture {
 
 }  // namespace
 
+TEST_CASE("a group's messages are announced before its first job runs") {
+  class AnnouncingJob final : public store::Job {
+  public:
+    AnnouncingJob(const char* name, std::string& log) : name_(name), log_(log) {}
+    void announce(std::vector<const Frame*>& frames) const override {
+      log_ += name_ + "? ";
+      frames.push_back(&frame_);
+    }
+    void run(store::Store& store) override {
+      log_ += name_ + " ";
+      store.outbox().enqueue(frame_);
+    }
+    void done(const std::error_code& error) noexcept override { log_ += error ? "failed " : "done "; }
+
+  private:
+    const std::string name_;
+    std::string& log_;
+    const Frame frame_ = frameOf("s");
+  };
+  Fixture fixture;
+  AnnouncingJob a("a", fixture.log);
+  AnnouncingJob b("b", fixture.log);
+  fixture.writer->submit(a);
+  fixture.writer->submit(b);
+  CHECK(fixture.writer->runOnce());
+  CHECK(fixture.log == "a? b? a b done done ");
+  CHECK(fixture.pending() == 2);
+}
+
 TEST_CASE("what has gathered commits once, and is told in the order of submission") {
   Fixture fixture;
   NotingJob a("a", fixture.log, enqueueInto);
