@@ -30,6 +30,8 @@ struct CoreOf;
 
 // Defined in ackbox/diagnosis.hpp.
 struct Explanation;
+// Defined in ackbox/postgres.hpp.
+struct PostgresLocation;
 
 /// An agent's outbox: keeps frames durably in one SQLite file and delivers them in order until they are acknowledged.
 ///
@@ -58,6 +60,9 @@ public:
   /// `diskFull`, `ioError`, `outOfMemory`, `otherProcess`, `databaseError`; and what `Sender::usePeers` of a peer's own
   /// sender throws. A failing open never moves, truncates or renames the file.
   [[nodiscard]] static OutboxManager open(const std::filesystem::path& file, OutboxOptions options = {});
+
+  /// The same in a PostgreSQL database. Needs the component `ackbox::postgres`; see ackbox/postgres.hpp.
+  [[nodiscard]] static OutboxManager open(const PostgresLocation& location, OutboxOptions options = {});
 
   OutboxManager(OutboxManager&&) noexcept;
   OutboxManager& operator=(OutboxManager&&) noexcept;

@@ -26,6 +26,12 @@
 namespace ackbox {
 
 class OutboxManager;
+// Defined in ackbox/postgres.hpp.
+struct PostgresLocation;
+
+namespace store {
+class Place;
+}
 
 /// Reads an outbox: figures, messages, dead letters, peers, sessions, and why a message is not moving. Writes nothing
 /// and keeps no writer waiting.
@@ -50,6 +56,9 @@ public:
   /// `schemaTooOld`, `schemaOutdated`, `schemaMissing`, `notADatabase`, `databaseCorrupt`, `ioError`, `outOfMemory`,
   /// `databaseError`. The file is not changed, whatever happens.
   [[nodiscard]] static OutboxReader open(const std::filesystem::path& file, OutboxOptions options = {});
+
+  /// The same for an outbox in a PostgreSQL database. Needs the component `ackbox::postgres`; see ackbox/postgres.hpp.
+  [[nodiscard]] static OutboxReader open(const PostgresLocation& location, OutboxOptions options = {});
 
   /// Reads the file of `manager`.
   explicit OutboxReader(const OutboxManager& manager);
@@ -182,6 +191,8 @@ public:
 private:
   struct Impl;
   explicit OutboxReader(std::unique_ptr<Impl> impl);
+  [[nodiscard]] static OutboxReader at(const std::function<std::unique_ptr<const store::Place>()>& place,
+                                       OutboxOptions options);
   /// Throws `Error` with `otherProcess` in a child of the process that opened it.
   [[nodiscard]] Impl& here() const;
 

@@ -8,8 +8,40 @@ namespace ackbox::postgres {
 namespace {
 
 constexpr std::string_view kSchema = "ackbox.";
+constexpr int kServerLeast = 140'000;
+
+// What the location does not say itself: it comes last, and counts. A host that is gone is noticed after 5 s.
+constexpr const char* kKeywords[] = {
+    "fallback_application_name", "connect_timeout",  "keepalives_idle", "keepalives_interval",
+    "keepalives_count",          "tcp_user_timeout", "dbname",          nullptr};
+// The server notices the same of this host, and a process that has ended even during a statement. A pooler answers with
+// a number of its own for the server's process.
+constexpr const char* kSetUp =
+    "SET tcp_keepalives_idle=2;SET tcp_keepalives_interval=1;SET tcp_keepalives_count=3;SET tcp_user_timeout=5000;"
+    "SET client_connection_check_interval=50;SELECT set_config('synchronous_commit','on',false) WHERE "
+    "current_setting('synchronous_commit')='off';SELECT pg_backend_pid()";
 
 }  // namespace
+
+std::string nameOf(const std::string& location) {
+  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> parsed(
+      PQconninfoParse(location.c_str(), nullptr), PQconninfoFree);
+  std::string host;
+  std::string port;
+  std::string database;
+  for (const PQconninfoOption* option = parsed.get(); option != nullptr && option->keyword != nullptr; ++option) {
+    const std::string_view keyword = option->keyword;
+    const std::string value = option->val == nullptr ? "" : option->val;
+    if (keyword == "host") {
+      host = value;
+    } else if (keyword == "port" && !value.empty()) {
+      port = ":" + value;
+    } else if (keyword == "dbname") {
+      database = value;
+    }
+  }
+  return "postgres://" + host + port + "/" + database;
+}
 
 Errc errcOf(std::string_view sqlState) noexcept {
   const std::string_view kind = sqlState.substr(0, 2);
@@ -19,6 +51,10 @@ Errc errcOf(std::string_view sqlState) noexcept {
   }
   if (sqlState == "53100") {
     return Errc::diskFull;
+  }
+  if (sqlState == "3B001") {
+    // A savepoint has gone with its transaction.
+    return Errc::handlerEndedTransaction;
   }
   if (kind == "XX") {
     return Errc::databaseCorrupt;
@@ -55,14 +91,23 @@ void Connection::connect() {
   own_.reset();
   prepared_.clear();
   posted_.clear();
-  own_.reset(PQconnectdb(location_.c_str()));
+  const char* const values[] = {"ackbox", "10", "2", "1", "3", "5000", location_.c_str(), nullptr};
+  own_.reset(PQconnectdbParams(kKeywords, values, 1));
   handle_ = own_.get();
   if (PQstatus(handle_) != CONNECTION_OK) {
     throw Error(Errc::cannotOpen, PQerrorMessage(handle_));
   }
+  if (PQserverVersion(handle_) < kServerLeast) {
+    throw Error(Errc::cannotOpen, "the server is older than PostgreSQL 14");
+  }
   // Notices, such as of a schema that exists, go nowhere.
   PQsetNoticeProcessor(
       handle_, [](void*, const char*) {}, nullptr);
+  if (execute(kSetUp).front().integer(0) != processId()) {
+    throw Error(Errc::cannotOpen, nameOf(location_) +
+                                      " is reached through a pooler, whose connections keep no locks: connect to the "
+                                      "server itself");
+  }
 }
 
 void Connection::reconnect() {

@@ -19,13 +19,17 @@ namespace ackbox::postgres {
 /// The one mapping of SQLSTATE codes; empty: the connection is lost.
 [[nodiscard]] Errc errcOf(std::string_view sqlState) noexcept;
 
+/// The database that `location` leads to, for people: without its user and password.
+[[nodiscard]] std::string nameOf(const std::string& location);
+
 /// A connection, its own or the application's, and the statements that it has prepared. In each statement, `#` stands
 /// for the schema, which is written once.
 ///
 /// All members throw `Error`. Thread-safety: none.
 class Connection {
 public:
-  /// Connects. `location`: a connection string or URL of libpq.
+  /// Connects, with keepalives on both sides. `location`: a connection string or URL of libpq. Throws `cannotOpen`,
+  /// also where a pooler is between.
   explicit Connection(std::string location);
   /// Uses the application's connection, which must outlive this object. Statements are not named, so that a pooler may
   /// stand between.
@@ -58,6 +62,8 @@ public:
   void noteRace() noexcept { hasLostRace_ = true; }
   void forgetRace() noexcept { hasLostRace_ = false; }
   [[nodiscard]] bool inTransaction() const noexcept;
+  /// Whether a statement of the transaction has failed, so that it can only be rolled back.
+  [[nodiscard]] bool hasFailed() const noexcept { return PQtransactionStatus(handle_) == PQTRANS_INERROR; }
   /// Connects anew, and forgets what was prepared.
   void reconnect();
   [[nodiscard]] PGconn* handle() const noexcept { return handle_; }

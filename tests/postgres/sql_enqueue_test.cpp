@@ -2,13 +2,12 @@
 // other. Method: `SELECT ackbox.enqueue` over libpq, committed and rolled back; a store that claims.
 
 #include <doctest/doctest.h>
-#include <libpq-fe.h>
 
-#include <memory>
 #include <string>
 
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/read/reader.hpp"
+#include "support/postgres_client.hpp"
 #include "support/postgres_database.hpp"
 
 namespace sql_enqueue_test {
@@ -18,33 +17,11 @@ using namespace ackbox::testing;
 
 namespace {
 
-struct Client {
-  explicit Client(const std::string& location) : connection(PQconnectdb(location.c_str()), PQfinish) {}
-
-  /// The first row, with spaces between its columns; or the code of the error.
-  std::string run(const std::string& sql) const {
-    const std::unique_ptr<PGresult, void (*)(PGresult*)> result(PQexec(connection.get(), sql.c_str()), PQclear);
-    if (const char* const code = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE)) {
-      return code;
-    }
-    std::string row;
-    for (int column = 0; PQntuples(result.get()) > 0 && column < PQnfields(result.get()); ++column) {
-      row += (column == 0 ? "" : " ") + std::string(PQgetvalue(result.get(), 0, column));
-    }
-    return row;
-  }
-  std::string enqueue(const std::string& arguments) const {
-    return run("SELECT status,sequence FROM ackbox.enqueue(" + arguments + ")");
-  }
-
-  std::unique_ptr<PGconn, void (*)(PGconn*)> connection;
-};
-
 struct Sql {
   PostgresDatabase database;
   OutboxOptions options;
   store::postgres::PostgresStore store{database.location(), options};
-  Client client{database.location()};
+  PostgresClient client{database.location()};
 };
 
 }  // namespace
@@ -102,7 +79,7 @@ TEST_CASE("P5: a key or an id makes a statement's enqueue happen once, and a wro
 TEST_CASE("P4: a statement in a transaction with an old snapshot is to be repeated where its number was given since") {
   Sql sql;
   CHECK(sql.client.enqueue("'default','s','test','1'") == "stored 1");
-  const Client other(sql.database.location());
+  const PostgresClient other(sql.database.location());
   other.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
   other.run("SELECT 1 FROM ackbox.meta");
   CHECK(sql.client.enqueue("'default','s','test','2', id => 'gone'") == "stored 2");
@@ -117,7 +94,7 @@ TEST_CASE("P4: a statement in a transaction with an old snapshot is to be repeat
 TEST_CASE("P4: a transaction with an old snapshot gets no number of a message that was superseded or redriven since") {
   Sql sql;
   CHECK(sql.client.enqueue("'default','s','test','1'") == "stored 1");
-  const Client other(sql.database.location());
+  const PostgresClient other(sql.database.location());
   other.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
   other.run("SELECT 1 FROM ackbox.meta");
   Frame frame;
@@ -143,6 +120,22 @@ TEST_CASE("P4: a transaction with an old snapshot gets no number of a message th
   CHECK(other.enqueue("'default','s','test','3'") == "40001");
   other.run("ROLLBACK");
   CHECK(other.enqueue("'default','s','test','3'") == "stored 4");
+}
+
+TEST_CASE("P1 P2: a statement enqueues under every isolation, and its commit is synced where the role's are not") {
+  Sql sql;
+  std::uint64_t sequence = 0;
+  for (const std::string isolation : {"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"}) {
+    CAPTURE(isolation);
+    sql.client.run("SET synchronous_commit=off");
+    sql.client.run("BEGIN ISOLATION LEVEL " + isolation);
+    CHECK(sql.client.enqueue("'default','s','test','1'") == "stored " + std::to_string(++sequence));
+    CHECK(sql.client.run("SHOW synchronous_commit") == "on");
+    CHECK(sql.client.enqueue("'default','s','test','2'") == "stored " + std::to_string(++sequence));
+    CHECK(sql.client.run("COMMIT").empty());
+    CHECK(sql.client.run("SHOW synchronous_commit") == "off");
+  }
+  CHECK(sql.store.discovery().take(10).rows.size() == sequence);
 }
 
 }  // namespace sql_enqueue_test

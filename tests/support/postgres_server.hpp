@@ -16,6 +16,8 @@ public:
   PostgresServer(const PostgresServer&) = delete;
   PostgresServer& operator=(const PostgresServer&) = delete;
 
+  /// The folder of its socket.
+  [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
   /// A connection string for the database.
   [[nodiscard]] std::string location(const std::string& database) const;
   /// Runs a statement in the database `postgres`; returns its first value, if it has any. Throws `std::runtime_error`.

@@ -8,7 +8,6 @@
 #include "manager/facade/jobs.hpp"
 #include "manager/run/engine.hpp"
 #include "manager/run/puller.hpp"
-#include "store/sqlite/open.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -29,15 +28,14 @@ OutboxOptions withPeersOf(store::Store& store, OutboxOptions options) {
 
 }  // namespace
 
-Core::Core(const std::filesystem::path& file, OutboxOptions options)
-    : file_(std::filesystem::absolute(file)),
-      openFile_(file_),
-      store_(store::sqlite::openStore(file, options)),
+Core::Core(std::unique_ptr<const store::Place> place, OutboxOptions options)
+    : place_(std::move(place)),
+      store_(place_->open(options)),
       options_(withPeersOf(*store_, std::move(options))),
       origin_(store_->origin()),
       logFile_(store_->logFile()),
       ownersFile_(store_->ownersFile()),
-      reader_(store::sqlite::openReader(file_, options_, [this](std::string_view name) { return peer(name).options; })),
+      reader_(place_->read(options_, [this](std::string_view name) { return peer(name).options; })),
       log_(options_.log, options_.logLevel, options_.clock),
       tracer_(options_.trace, log_),
       events_([this](const std::string& what) {
@@ -188,7 +186,7 @@ NewCommit Core::takeNewRows() {
 
 void Core::requireFile() const {
   if (store_->isReplaced()) {
-    throw Error(Errc::databaseReplaced, file_.string());
+    throw Error(Errc::databaseReplaced, place_->name());
   }
 }
 

@@ -31,6 +31,7 @@
 #include "manager/run/peer_board.hpp"
 #include "manager/run/peer_watch.hpp"
 #include "manager/run/subscribers.hpp"
+#include "store/place.hpp"
 #include "store/reader.hpp"
 #include "store/store.hpp"
 #include "store/writer.hpp"
@@ -68,14 +69,13 @@ struct KnownPeer {
 class Core : public std::enable_shared_from_this<Core> {
 public:
   /// `options` are valid and complete, see `makeCore`.
-  Core(const std::filesystem::path& file, OutboxOptions options);
+  Core(std::unique_ptr<const store::Place> place, OutboxOptions options);
   ~Core();
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 
   /// The process in which it may be used and destroyed.
   [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
-  [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
   [[nodiscard]] const OutboxOptions& options() const noexcept { return options_; }
   [[nodiscard]] Clock& clock() const noexcept { return *options_.clock; }
   [[nodiscard]] Random& random() const noexcept { return *options_.random; }
@@ -178,8 +178,7 @@ private:
   void serve(boost::asio::io_context& context) noexcept;
 
   const HomeProcess home_;
-  const std::filesystem::path file_;
-  const OpenFile openFile_;
+  const std::unique_ptr<const store::Place> place_;
   const std::shared_ptr<SharedMutex> endLock_ = std::make_shared<SharedMutex>();
   const std::unique_ptr<store::Store> store_;
   // Includes the peers that were taken over from the file, but not those that were added to it (`peers_`).
@@ -251,8 +250,12 @@ bool Core::withEngine(Use&& use) {
   return running != nullptr;
 }
 
+/// Called when the options were found valid.
+using MakePlace = std::function<std::unique_ptr<const store::Place>()>;
+
 /// A core that any thread may drop last, even its own writer's thread. A child of its process does not destroy it.
-[[nodiscard]] std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options);
+/// `name` is what a record calls a place that cannot be opened.
+[[nodiscard]] std::shared_ptr<Core> makeCore(const std::string& name, const MakePlace& place, OutboxOptions options);
 
 /// `core`, for a call of the application. Throws `Error` with `otherProcess` in a child of its process.
 [[nodiscard]] inline Core& here(const std::shared_ptr<Core>& core) {

@@ -24,24 +24,25 @@ OutboxOptions completed(OutboxOptions options) {
   return options;
 }
 
-Core* openCore(const std::filesystem::path& file, OutboxOptions options) {
+Core* openCore(const std::string& name, const MakePlace& place, OutboxOptions options) {
   const LogSink sink = options.log;
   const LogLevel least = options.logLevel;
   const std::shared_ptr<Clock> clock = options.clock ? options.clock : systemClock();
   try {
-    return new Core(named(file), completed(std::move(options)));
+    OutboxOptions used = completed(std::move(options));
+    return new Core(place(), std::move(used));
   } catch (const std::exception& error) {
     Log(sink, least, clock)
-        .writeUnasked(LogLevel::error, "open-refused", file.native(),
-                      "the outbox cannot be opened: " + std::string(error.what()), {{"file", file.native()}});
+        .writeUnasked(LogLevel::error, "open-refused", name,
+                      "the outbox cannot be opened: " + std::string(error.what()), {{"file", name}});
     throw;
   }
 }
 
 }  // namespace
 
-std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions options) {
-  return {openCore(file, std::move(options)), [](Core* core) {
+std::shared_ptr<Core> makeCore(const std::string& name, const MakePlace& place, OutboxOptions options) {
+  return {openCore(name, place, std::move(options)), [](Core* core) {
             // The core joins its writer's thread, so a last reference dropped there is passed to another thread.
             if (!core->home().isHere()) {
               HomeProcess::abandon({std::shared_ptr<void>(), core});
@@ -57,22 +58,22 @@ std::shared_ptr<Core> makeCore(const std::filesystem::path& file, OutboxOptions 
 
 void Core::logOpening() {
   log_.write(LogLevel::info, "opened", "the outbox is open",
-             {{"file", file_.native()}, {"agent", options_.agent}, {"origin", origin_}});
+             {{"file", place_->name()}, {"agent", options_.agent}, {"origin", origin_}});
   if (const std::string why = log_.takes(LogLevel::info) ? store_->whyLogNotBatched() : std::string(); !why.empty()) {
     log_.write(LogLevel::info, "log-not-batched",
                "the write-ahead log is written by two calls a page, which costs time only: " + why, {{"cause", why}});
   }
   const store::OpeningLook& look = store_->openingLook();
   if (!look.leftOut.empty()) {
-    log_.writeUnasked(LogLevel::warning, store::kLogCutShort, file_.native(), look.leftOut, {{"file", file_.native()}});
+    log_.writeUnasked(LogLevel::warning, store::kLogCutShort, place_->name(), look.leftOut, {{"file", place_->name()}});
   }
   if (look.wasEmptied) {
-    log_.writeUnasked(LogLevel::error, store::kFileWasEmpty, file_.native(), std::string(store::kFileWasEmptyText),
-                      {{"file", file_.native()}});
+    log_.writeUnasked(LogLevel::error, store::kFileWasEmpty, place_->name(), std::string(store::kFileWasEmptyText),
+                      {{"file", place_->name()}});
   }
   if (look.wasMadeAnew) {
-    log_.writeUnasked(LogLevel::warning, store::kFileMadeAnew, file_.native(), std::string(store::kFileMadeAnewText),
-                      {{"file", file_.native()}});
+    log_.writeUnasked(LogLevel::warning, store::kFileMadeAnew, place_->name(), std::string(store::kFileMadeAnewText),
+                      {{"file", place_->name()}});
   }
   if (!log_.takes(LogLevel::warning)) {
     return;

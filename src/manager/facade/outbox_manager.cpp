@@ -9,6 +9,7 @@
 #include "manager/facade/function_sender.hpp"
 #include "manager/facade/jobs.hpp"
 #include "store/failure.hpp"
+#include "store/sqlite/open.hpp"
 
 namespace ackbox {
 namespace {
@@ -54,7 +55,8 @@ std::vector<EnqueueReceipt> storeTraced(manager::Core& core, std::span<const Fra
 }  // namespace
 
 OutboxManager OutboxManager::open(const std::filesystem::path& file, OutboxOptions options) {
-  return OutboxManager(manager::makeCore(file, std::move(options)));
+  return OutboxManager(manager::makeCore(
+      file.native(), [&file] { return store::sqlite::placeOf(file); }, std::move(options)));
 }
 
 OutboxManager::OutboxManager(std::shared_ptr<manager::Core> core) : core_(std::move(core)) {}

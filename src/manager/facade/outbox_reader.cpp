@@ -11,11 +11,12 @@
 #include "manager/facade/diagnosis.hpp"
 #include "manager/facade/export.hpp"
 #include "manager/facade/sentence.hpp"
+#include "store/place.hpp"
 #include "store/sqlite/open.hpp"
 
 namespace ackbox {
 
-/// The source of the reader: a file, or a manager.
+/// The source of the reader: a store at its place, or a manager.
 struct OutboxReader::Impl {
   virtual ~Impl() = default;
   const HomeProcess home = {};
@@ -27,22 +28,22 @@ struct OutboxReader::Impl {
   virtual void requireFile() {}
   [[nodiscard]] virtual WallTime now() = 0;
 
-  struct OfFile;
+  struct OfPlace;
   struct OfManager;
 };
 
-struct OutboxReader::Impl::OfFile final : Impl {
-  OfFile(const std::filesystem::path& givenFile, const OutboxOptions& givenOptions)
-      : file(std::filesystem::absolute(named(givenFile))), options(givenOptions) {
-    store::sqlite::requireOutbox(givenFile, options);
-    opened = store::sqlite::openReader(file, options);
+struct OutboxReader::Impl::OfPlace final : Impl {
+  OfPlace(std::unique_ptr<const store::Place> givenPlace, const OutboxOptions& givenOptions)
+      : place(std::move(givenPlace)), options(givenOptions) {
+    place->require(options);
+    opened = place->read(options);
   }
 
   [[nodiscard]] std::shared_ptr<const store::Reader> reader() override {
     const MutexLock lock(mutex);
     if (opened->isOutdated()) {
       // An agent has opened the file since, and may have closed it again.
-      opened = store::sqlite::openReader(file, options);
+      opened = place->read(options);
     }
     return opened;
   }
@@ -68,8 +69,7 @@ struct OutboxReader::Impl::OfFile final : Impl {
   [[nodiscard]] WallTime now() override { return options.clock->wallNow(); }
 
   // Constant after construction.
-  const std::filesystem::path file;
-  const OpenFile openFile{file};
+  const std::unique_ptr<const store::Place> place;
   const OutboxOptions options;
 
   Mutex mutex;
@@ -94,10 +94,15 @@ struct OutboxReader::Impl::OfManager final : Impl {
 };
 
 OutboxReader OutboxReader::open(const std::filesystem::path& file, OutboxOptions options) {
+  return at([&file] { return store::sqlite::placeOf(file); }, std::move(options));
+}
+
+OutboxReader OutboxReader::at(const std::function<std::unique_ptr<const store::Place>()>& place,
+                              OutboxOptions options) {
   options = validated(std::move(options));
   // A reader does not use this program's configuration of peers.
   options.adoptPeers = true;
-  return OutboxReader(std::make_unique<Impl::OfFile>(file, options));
+  return OutboxReader(std::make_unique<Impl::OfPlace>(place(), options));
 }
 
 OutboxReader::OutboxReader(const OutboxManager& manager)

@@ -13,10 +13,11 @@
 namespace ackbox::manager {
 namespace {
 
-class Transaction final : public InboundTransaction {
+class Transaction final : public StoreTransaction {
 public:
   Transaction(store::Store& store, const ScopeContext& context) : store_(store), context_(context) {}
 
+  [[nodiscard]] store::Store& store() noexcept override { return store_; }
   [[nodiscard]] SQLite::Database& database() override { return store::sqlite::databaseOf(store_); }
 
   EnqueueReceipt enqueue(const Frame& frame) override {

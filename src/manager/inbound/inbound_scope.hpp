@@ -13,6 +13,12 @@
 
 namespace ackbox::manager {
 
+/// The transaction of a handler, for code that needs what only one kind of store has.
+class StoreTransaction : public InboundTransaction {
+public:
+  [[nodiscard]] virtual store::Store& store() noexcept = 0;
+};
+
 /// The surroundings of a handler's call. All of them outlive it.
 struct ScopeContext {
   const OutboxOptions& outbox;

@@ -68,6 +68,7 @@ struct PostgresStore::Impl {
   std::string origin;
   std::uint64_t epoch = 0;
   OpeningLook look;
+  std::string unsafe;
   int scopes = 0;
   // Whether the transaction's outcome matters where its answer is lost.
   bool isDurable = false;
@@ -79,6 +80,11 @@ struct PostgresStore::Impl {
 
 void PostgresStore::Impl::open() {
   makeSchema(connection, options);
+  if (connection.execute("SELECT current_setting('fsync')='on' AND current_setting('full_page_writes')='on'")
+          .front()
+          .integer(0) == 0) {
+    unsafe = "the server's fsync or full_page_writes is off: a power cut may lose what is acknowledged; turn both on";
+  }
   connection.execute("BEGIN");
   try {
     const Result meta = connection.run(
@@ -237,6 +243,9 @@ void PostgresStore::savepoint() {
 }
 
 void PostgresStore::releaseSavepoint() {
+  if (impl_->connection.hasFailed()) {
+    throw Error(Errc::handlerEndedTransaction, "a statement of the handler failed, and its answer does not say so");
+  }
   impl_->connection.execute("RELEASE s" + std::to_string(impl_->scopes--));
   impl_->each([](Memory& memory) { memory.scopeReleased(); });
 }
@@ -248,7 +257,7 @@ void PostgresStore::rollbackToSavepoint() {
   impl_->each([](Memory& memory) { memory.scopeUndone(); });
 }
 
-// A COMMIT by foreign code cannot be vetoed; `transactionLost` notices it.
+// A COMMIT by foreign code cannot be vetoed; `transactionLost` notices it, and that of a scope if a BEGIN followed.
 void PostgresStore::guardTransaction(bool /*on*/) {}
 
 bool PostgresStore::transactionLost() const noexcept {
@@ -370,6 +379,14 @@ const OpeningLook& PostgresStore::openingLook() const noexcept {
 
 const LatencyWindow& PostgresStore::latencies() const noexcept {
   return impl_->window;
+}
+
+const std::string& PostgresStore::whyUnsafe() const noexcept {
+  return impl_->unsafe;
+}
+
+PGconn* PostgresStore::handlersConnection() noexcept {
+  return impl_->connection.handle();
 }
 
 int PostgresStore::serverProcess() const noexcept {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <libpq-fe.h>
+
 #include <memory>
 #include <string>
 
@@ -68,6 +70,10 @@ public:
   [[nodiscard]] std::filesystem::path ownersFile() const override { return {}; }
   [[nodiscard]] const LatencyWindow& latencies() const noexcept override;
 
+  /// Why a power cut may lose what is acknowledged, as of the opening; empty: nothing is known against it.
+  [[nodiscard]] const std::string& whyUnsafe() const noexcept;
+  /// For handlers; their statements are part of the transaction.
+  [[nodiscard]] PGconn* handlersConnection() noexcept;
   /// Of the server's process; for tests that end it.
   [[nodiscard]] int serverProcess() const noexcept;
 

@@ -2,10 +2,42 @@
 
 #include <utility>
 
+#include "base/home_process.hpp"
+#include "base/options.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/sqlite_store.hpp"
 
 namespace ackbox::store::sqlite {
+namespace {
+
+class File final : public store::Place {
+public:
+  explicit File(const std::filesystem::path& file)
+      : given_(named(file)), file_(std::filesystem::absolute(file)), openFile_(file_), name_(file_.native()) {}
+
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] std::unique_ptr<store::Store> open(const OutboxOptions& options) const override {
+    return openStore(given_, options);
+  }
+  [[nodiscard]] std::unique_ptr<const store::Reader> read(const OutboxOptions& options,
+                                                          PeerLookup peers) const override {
+    return openReader(file_, options, std::move(peers));
+  }
+  void require(const OutboxOptions& options) const override { requireOutbox(given_, options); }
+
+private:
+  // As the caller wrote it, which errors repeat.
+  const std::filesystem::path given_;
+  const std::filesystem::path file_;
+  const OpenFile openFile_;
+  const std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<const store::Place> placeOf(const std::filesystem::path& file) {
+  return std::make_unique<const File>(file);
+}
 
 std::unique_ptr<store::Store> openStore(const std::filesystem::path& file, const OutboxOptions& options) {
   return std::make_unique<SqliteStore>(StoreOptions{file, options, nullptr});

@@ -8,7 +8,7 @@
 #include "ackbox/file_info.hpp"
 #include "ackbox/file_repair.hpp"
 #include "ackbox/options.hpp"
-#include "store/reader.hpp"
+#include "store/place.hpp"
 #include "store/store.hpp"
 
 namespace SQLite {
@@ -27,6 +27,10 @@ namespace ackbox::store::sqlite {
 
 /// Throws as opening `file` for reading would: `cannotOpen`, `notADatabase`, `schemaTooNew`, `schemaMissing`, …
 void requireOutbox(const std::filesystem::path& file, const OutboxOptions& options);
+
+/// The store in `file`, which this process has open as long as this lives. Throws `Error` with `otherProcess`, see
+/// `OpenFile`.
+[[nodiscard]] std::unique_ptr<const store::Place> placeOf(const std::filesystem::path& file);
 
 /// Checks every invariant of the file in one snapshot, on a connection of its own. The file must have been opened by a
 /// `Store` before. Throws `Error`.

@@ -56,9 +56,10 @@ const std::vector<Layer>& layers() {
       // The seam: what any store can serve. Failures alone are read here, those of an application's statements too.
       {"src/store/failure.cpp", {"ackbox/", "sqlite/statement.hpp", "store/failure.hpp"}, {"SQLiteCpp/Exception.h"}},
       {"src/store/",
-       {"ackbox/", "base/", "store/application_lines.hpp", "store/digest.hpp", "store/kept_session.hpp",
-        "store/failure.hpp", "store/latency_window.hpp", "store/reader.hpp", "store/store.hpp", "store/types.hpp",
-        "store/writer.hpp", "delivery/types.hpp", "delivery/transition.hpp", "reception/types.hpp"},
+       {"ackbox/", "base/", "store/application_lines.hpp", "store/place.hpp", "store/digest.hpp",
+        "store/kept_session.hpp", "store/failure.hpp", "store/latency_window.hpp", "store/reader.hpp",
+        "store/store.hpp", "store/types.hpp", "store/writer.hpp", "delivery/types.hpp", "delivery/transition.hpp",
+        "reception/types.hpp"},
        {}},
       {"src/transport/",
        {"ackbox/", "base/", "transport/", "protocol/"},
@@ -67,12 +68,18 @@ const std::vector<Layer>& layers() {
       {"src/manager/facade/outbox_writer.cpp",
        {"ackbox/", "base/", "manager/", "sqlite/", "store/sqlite/outbound/application_writer.hpp"},
        {"boost/asio/", "SQLiteCpp/", "sqlite3.h"}},
+      // The facades of the store in PostgreSQL.
+      {"src/manager/postgres/",
+       {"ackbox/", "base/", "manager/", "postgres/connection.hpp", "store/place.hpp",
+        "store/postgres/outbound/application_writer.hpp", "store/postgres/postgres_store.hpp",
+        "store/postgres/read/reader.hpp"},
+       {}},
       // Of the stores, the seam and the one header that opens them.
       {"src/manager/",
        {"ackbox/", "base/", "json/", "protocol/", "delivery/", "reception/", "store/application_lines.hpp",
         "store/digest.hpp", "store/kept_session.hpp", "store/failure.hpp", "store/latency_window.hpp",
-        "store/reader.hpp", "store/store.hpp", "store/types.hpp", "store/writer.hpp", "store/sqlite/open.hpp",
-        "manager/"},
+        "store/place.hpp", "store/reader.hpp", "store/store.hpp", "store/types.hpp", "store/writer.hpp",
+        "store/sqlite/open.hpp", "manager/"},
        {"boost/asio/", "boost/system/", "SQLiteCpp/", "sqlite3.h"}},
       // Simulation: other processes' disks, clocks and network, under real managers.
       {"src/testing/", {"ackbox/", "base/", "protocol/", "testing/"}, {"boost/asio/", "SQLiteCpp/", "sqlite3.h"}},
@@ -83,11 +90,13 @@ const std::vector<Layer>& layers() {
        {"ackbox/", "ackbox.h", "base/home_process.hpp", "base/mutex.hpp", "base/own_thread.hpp", "base/pattern.hpp",
         "c_abi/", "json/", "records/"},
        {"boost/asio/any_io_executor.hpp"}},
+      // Which facade opens what the user named.
+      {"src/location/", {"ackbox/", "location/"}, {}},
       // The commands of the tool that run the daemon and ask it.
       {"src/serve/command.cpp", {"ackbox/", "cli/", "serve/", "transport/descriptors.hpp"}, {"boost/asio/"}},
       // The daemon: the public API over the transport's HTTP server, in the records that the tool prints.
       {"src/serve/",
-       {"ackbox/", "base/", "json/", "protocol/", "records/", "transport/", "serve/"},
+       {"ackbox/", "base/", "json/", "location/", "protocol/", "records/", "transport/", "serve/"},
        {"boost/asio", "boost/system/", "nlohmann/", "openssl/"}},
       // The program is the tool with the daemon in it.
       {"src/cli/main.cpp", {"ackbox/", "cli/", "serve/command.hpp"}, {}},
@@ -98,7 +107,8 @@ const std::vector<Layer>& layers() {
        {"sqlite3.h", "sqlite3ext.h"}},
       // A user of the public API only, which moves files with what SQLite keeps beside them.
       {"src/cli/",
-       {"ackbox/", "base/duration.hpp", "base/timestamp.hpp", "cli/", "json/", "records/", "sqlite/file_names.hpp"},
+       {"ackbox/", "base/duration.hpp", "base/timestamp.hpp", "cli/", "json/", "location/", "records/",
+        "sqlite/file_names.hpp"},
        {"boost/asio", "boost/system/", "CLI/", "nlohmann/", "openssl/", "SQLiteCpp/"}},
   };
   return all;
@@ -107,12 +117,11 @@ const std::vector<Layer>& layers() {
 /// Headers that declare an object of the library with its operations. All other headers of include/ackbox are values.
 const std::vector<std::string_view>& facadeHeaders() {
   static const std::vector<std::string_view> all = {
-      "ackbox/async.hpp",          "ackbox/deferred_frame.hpp",
-      "ackbox/http_sender.hpp",    "ackbox/inbound_handler.hpp",
-      "ackbox/inbound_server.hpp", "ackbox/mailbox_fetcher.hpp",
-      "ackbox/outbox_manager.hpp", "ackbox/outbox_operator.hpp",
-      "ackbox/outbox_reader.hpp",  "ackbox/outbox_writer.hpp",
-      "ackbox/pull.hpp",           "ackbox/router.hpp",
+      "ackbox/async.hpp",           "ackbox/deferred_frame.hpp",  "ackbox/http_sender.hpp",
+      "ackbox/inbound_handler.hpp", "ackbox/inbound_server.hpp",  "ackbox/mailbox_fetcher.hpp",
+      "ackbox/outbox_manager.hpp",  "ackbox/outbox_operator.hpp", "ackbox/outbox_reader.hpp",
+      "ackbox/outbox_writer.hpp",   "ackbox/postgres.hpp",        "ackbox/pull.hpp",
+      "ackbox/router.hpp",
   };
   return all;
 }

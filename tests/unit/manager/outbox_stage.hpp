@@ -10,14 +10,27 @@
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
+#ifdef ACKBOX_STAGE_POSTGRES
+#include "support/postgres_stage.hpp"
+#endif
+
 namespace ackbox::testing {
+
+#ifndef ACKBOX_STAGE_POSTGRES
+/// Where the outboxes of a test are.
+struct StagePlaces {
+  [[nodiscard]] std::filesystem::path at(const std::string& file) const { return dir.file(file); }
+
+  const TempDir& dir;
+};
+#endif
 
 /// A folder for an outbox, a peer that acknowledges unless the test says otherwise, and time that the test moves.
 struct OutboxStage {
   [[nodiscard]] OutboxManager open(OutboxOptions options = {}, const std::string& file = "agent.db") const {
     options.clock = clock;
     options.random = seededRandom(1);
-    OutboxManager manager = OutboxManager::open(dir.file(file), options);
+    OutboxManager manager = OutboxManager::open(places.at(file), options);
     manager.setSender(sender);
     return manager;
   }
@@ -40,6 +53,7 @@ struct OutboxStage {
   }
 
   TempDir dir;
+  StagePlaces places{dir};
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
   std::shared_ptr<ScriptedSender> sender = ScriptedSender::always(Outcome::ack);
 };

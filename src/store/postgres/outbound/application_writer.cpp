@@ -14,6 +14,16 @@ namespace ackbox::store::postgres {
 struct ApplicationWriter::Impl {
   Impl(PGconn* handle, const OutboxOptions& givenOptions) : options(validated(givenOptions)), connection(handle) {
     context.flushRows = [this] { rows.flush(); };
+    const Result found = connection.run("SELECT to_regclass('#meta') IS NULL,current_setting('synchronous_commit')");
+    if (found.front().integer(0) != 0) {
+      throw Error(Errc::schemaMissing, "the database has no schema ackbox");
+    }
+    if (options.durability == Durability::powerCut && found.front().text(1) == "off") {
+      if (connection.inTransaction()) {
+        throw Error(Errc::notDurable, "synchronous_commit is off");
+      }
+      connection.run("SET synchronous_commit=on");
+    }
   }
 
   template <typename Work>

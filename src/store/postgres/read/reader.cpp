@@ -71,19 +71,33 @@ struct PostgresReader::Impl {
   template <typename Read>
   auto inSnapshot(const Read& read) {
     const MutexLock lock(mutex);
-    if (connection.isLost()) {
-      connection.reconnect();
-    }
-    connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ");
+    begin();
     try {
       auto found = read();
       connection.execute("COMMIT");
       return found;
     } catch (...) {
-      if (connection.inTransaction()) {
+      if (!connection.isLost() && connection.inTransaction()) {
         connection.execute("ROLLBACK");
       }
       throw;
+    }
+  }
+
+  // A server that has gone is found out by the first statement.
+  void begin() ACKBOX_REQUIRES(mutex) {
+    for (bool isSecond = connection.isLost();; isSecond = true) {
+      if (isSecond) {
+        connection.reconnect();
+      }
+      try {
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ");
+        return;
+      } catch (const Error&) {
+        if (isSecond || !connection.isLost()) {
+          throw;
+        }
+      }
     }
   }
 

@@ -144,6 +144,9 @@ BEGIN
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
   PERFORM enqueue.data::json;
+  IF current_setting('synchronous_commit')='off' THEN
+    PERFORM set_config('synchronous_commit','on',true);
+  END IF;
   SELECT p.id INTO to_peer FROM #peers AS p WHERE p.name=enqueue.peer AND p.removed_at_ms=0;
   IF to_peer IS NULL THEN
     status := 'unknownPeer';

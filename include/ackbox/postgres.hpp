@@ -1,0 +1,79 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ackbox/frame.hpp"
+#include "ackbox/options.hpp"
+#include "ackbox/publication.hpp"
+#include "ackbox/receipt.hpp"
+
+// libpq's `PGconn`.
+struct pg_conn;
+
+namespace ackbox {
+
+class InboundTransaction;
+class OutboxManager;
+
+/// Where an outbox in PostgreSQL is: for `OutboxManager::open` and `OutboxReader::open`. Its tables are in the schema
+/// `ackbox` of the database, which several hosts may have open; `OutboxManager::open` makes them.
+///
+/// Of `OutboxOptions`, `tablePrefix`, `trustSchema` and `vfs` have no meaning here. `durability` is as strong as the
+/// server's `synchronous_commit`, which is turned on where it is off.
+struct PostgresLocation {
+  /// A URL or a connection string of libpq, such as `postgres://agent@db.example/orders`. It must lead to the server
+  /// itself and not to a pooler (`Errc::cannotOpen`). Keepalives are set, so that a host that has gone is noticed
+  /// after 5 s, unless this text sets its own.
+  std::string text = {};
+};
+
+/// Enqueues on the caller's own connection of libpq, inside the caller's own transaction: the frames commit or roll
+/// back with the business data (P2 in ARCHITECTURE.md). A statement of any other client does the same: `SELECT * FROM
+/// ackbox.enqueue(peer, session, type, data, …)`.
+///
+/// The transaction may be READ COMMITTED, REPEATABLE READ or SERIALIZABLE, and the connection may lead to a pooler.
+/// Enqueues to one session wait for the end of each other's transactions. Two transactions that enqueue to two sessions
+/// in opposite orders may be a deadlock, which the server ends for one of them: enqueue in the order of the names, and
+/// repeat a transaction that failed with `databaseBusy`. Under REPEATABLE READ and SERIALIZABLE that also happens where
+/// the session's last message was settled after the transaction's first statement.
+///
+/// Thread-safety: that of the connection; one thread at a time.
+/// Lifetime: must be destroyed before the connection; may outlive the manager.
+class PgOutboxWriter {
+public:
+  /// For any process, with or without a manager. Of `options` it uses the limits and `durability`; the peers are those
+  /// of the database. A manager finds the messages at its next poll.
+  ///
+  /// Throws `Error`: `schemaMissing`, `notDurable` (`synchronous_commit` is off, and the connection is in a transaction
+  /// already; otherwise it is turned on), `ioError`, `databaseError`.
+  explicit PgOutboxWriter(pg_conn* connection, OutboxOptions options = {});
+  /// With the options of `manager`, and its peers. `OutboxManager::notify` after the commit saves the wait for a poll.
+  PgOutboxWriter(OutboxManager& manager, pg_conn* connection);
+  PgOutboxWriter(const PgOutboxWriter&) = delete;
+  PgOutboxWriter& operator=(const PgOutboxWriter&) = delete;
+  ~PgOutboxWriter();
+
+  /// Adds `frame` to the caller's open transaction. Durable when that commits.
+  ///
+  /// Returns the receipt; a refusal leaves the transaction as it was. Throws `Error`: `noTransaction`, `databaseBusy`
+  /// (repeat the transaction), and those of `OutboxManager::enqueue`; after any but `noTransaction` the transaction has
+  /// failed, as after any statement that fails, and can only be rolled back, at least to a savepoint.
+  EnqueueReceipt enqueue(const Frame& frame);
+
+  /// The same for each subscriber of the frame, see `OutboxManager::publish`.
+  PublishReceipt publish(const Frame& frame);
+
+private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The store's connection, inside the handler's transaction, where the store is in PostgreSQL; the place of
+/// `InboundTransaction::database`. Do not begin, commit or roll back a transaction; savepoints are allowed. A frame
+/// whose handler ends the transaction, or answers `ack` after a statement that failed, is refused.
+///
+/// Throws `Error` with `databaseError` for a transaction of another store.
+[[nodiscard]] pg_conn* connectionOf(InboundTransaction& transaction);
+
+}  // namespace ackbox

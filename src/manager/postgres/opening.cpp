@@ -1,0 +1,58 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
+#include "ackbox/postgres.hpp"
+#include "manager/facade/core.hpp"
+#include "manager/log/log.hpp"
+#include "postgres/connection.hpp"
+#include "store/place.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/read/reader.hpp"
+
+// The members of the facades that open an outbox in PostgreSQL.
+
+namespace ackbox {
+namespace {
+
+class Database final : public store::Place {
+public:
+  explicit Database(const PostgresLocation& location)
+      : location_(location.text), name_(postgres::nameOf(location.text)) {}
+
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] std::unique_ptr<store::Store> open(const OutboxOptions& options) const override {
+    auto store = std::make_unique<store::postgres::PostgresStore>(location_, options);
+    if (const std::string& why = store->whyUnsafe(); !why.empty()) {
+      manager::Log(options.log, options.logLevel, options.clock)
+          .writeUnasked(LogLevel::warning, "not-durable", name_, why, {{"file", name_}});
+    }
+    return store;
+  }
+  [[nodiscard]] std::unique_ptr<const store::Reader> read(const OutboxOptions& options,
+                                                          store::PeerLookup peers) const override {
+    return std::make_unique<const store::postgres::PostgresReader>(location_, options, std::move(peers));
+  }
+  // A reader looks for the tables itself.
+  void require(const OutboxOptions& /*options*/) const override {}
+
+private:
+  const std::string location_;
+  const std::string name_;
+};
+
+}  // namespace
+
+OutboxManager OutboxManager::open(const PostgresLocation& location, OutboxOptions options) {
+  return OutboxManager(manager::makeCore(
+      postgres::nameOf(location.text), [&location] { return std::make_unique<const Database>(location); },
+      std::move(options)));
+}
+
+OutboxReader OutboxReader::open(const PostgresLocation& location, OutboxOptions options) {
+  return at([&location] { return std::make_unique<const Database>(location); }, std::move(options));
+}
+
+}  // namespace ackbox

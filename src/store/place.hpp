@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ackbox/options.hpp"
+#include "store/reader.hpp"
+#include "store/store.hpp"
+
+namespace ackbox::store {
+
+/// Where a store is, and how it is opened there. Outlives what it opens.
+///
+/// Thread-safety: all members may be called from any thread.
+class Place {
+public:
+  Place() = default;
+  virtual ~Place() = default;
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  /// What records and errors call it.
+  [[nodiscard]] virtual const std::string& name() const noexcept = 0;
+  /// Opens the store, as `OutboxManager::open` documents.
+  [[nodiscard]] virtual std::unique_ptr<Store> open(const OutboxOptions& options) const = 0;
+  /// Opens a reader of a store that was opened before, or that `require` has found. Without `peers`, the peers are
+  /// those of `options`.
+  [[nodiscard]] virtual std::unique_ptr<const Reader> read(const OutboxOptions& options,
+                                                           PeerLookup peers = {}) const = 0;
+  /// Throws as opening for reading would: `cannotOpen`, `schemaTooNew`, `schemaMissing`, …
+  virtual void require(const OutboxOptions& options) const = 0;
+};
+
+}  // namespace ackbox::store

@@ -1,0 +1,130 @@
+// Goal: P2: an application enqueues in a transaction of its own, on its own connection, under every isolation; and what
+// is opened is the server itself. Method: PgOutboxWriter over libpq beside a manager; a proxy that answers as a pooler.
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+
+#include "ackbox/error.hpp"
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
+#include "ackbox/postgres.hpp"
+#include "support/postgres_client.hpp"
+#include "support/postgres_database.hpp"
+#include "support/scripted_sender.hpp"
+#include "support/substituting_proxy.hpp"
+
+namespace pg_writer_test {
+
+using namespace ackbox;
+using namespace ackbox::testing;
+
+namespace {
+
+Frame frame(const std::string& data = "{}") {
+  Frame made;
+  made.session = "s";
+  made.type = "test";
+  made.data = data;
+  return made;
+}
+
+struct Shop {
+  Shop() { manager.setSender(sender); }
+
+  PostgresDatabase database;
+  PostgresLocation location{database.location()};
+  std::shared_ptr<ScriptedSender> sender = ScriptedSender::always(Outcome::ack);
+  OutboxManager manager = OutboxManager::open(location);
+  PostgresClient client{database.location()};
+};
+
+Errc refusal(const std::string& location) {
+  try {
+    static_cast<void>(OutboxManager::open(PostgresLocation{location}));
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("pooler") != std::string::npos);
+    return static_cast<Errc>(error.code().value());
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("P2: frames and business data commit or roll back together, under every isolation") {
+  Shop shop;
+  shop.client.run("CREATE TABLE orders(id integer)");
+  PgOutboxWriter writer(shop.manager, shop.client.connection.get());
+  CHECK_THROWS_AS(writer.enqueue(frame()), Error);
+  for (const std::string isolation : {"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"}) {
+    CAPTURE(isolation);
+    const std::uint64_t before = shop.sender->frames().size();
+    shop.client.run("BEGIN ISOLATION LEVEL " + isolation);
+    shop.client.run("INSERT INTO orders VALUES(1)");
+    CHECK(writer.enqueue(frame("1")).sequence == before + 1);
+    shop.client.run("ROLLBACK");
+    shop.client.run("BEGIN ISOLATION LEVEL " + isolation);
+    shop.client.run("INSERT INTO orders VALUES(1)");
+    CHECK(writer.enqueue(frame("2")).sequence == before + 1);
+    CHECK(writer.publish(frame("3")).status == PublishStatus::noSubscriber);
+    Frame strange = frame();
+    strange.peer = "nobody";
+    CHECK(writer.enqueue(strange).status == EnqueueStatus::unknownPeer);
+    CHECK(shop.client.run("COMMIT").empty());
+    shop.manager.processAll();
+    REQUIRE(shop.sender->frames().size() == before + 1);
+    CHECK(shop.sender->frames().back().data == "2");
+  }
+  CHECK(shop.client.run("SELECT count(*) FROM orders") == "3");
+  CHECK(OutboxReader(shop.manager).verify().findings.empty());
+}
+
+TEST_CASE("P1: a writer turns synchronous_commit on, and does not begin inside a transaction without it") {
+  Shop shop;
+  shop.client.run("SET synchronous_commit=off");
+  shop.client.run("BEGIN");
+  CHECK_THROWS_AS(PgOutboxWriter(shop.client.connection.get()), Error);
+  shop.client.run("ROLLBACK");
+  const PgOutboxWriter writer(shop.client.connection.get());
+  CHECK(shop.client.run("SHOW synchronous_commit") == "on");
+}
+
+TEST_CASE("a writer needs no manager, and knows the peers of the database") {
+  Shop shop;
+  PgOutboxWriter writer(shop.client.connection.get());
+  shop.client.run("BEGIN");
+  CHECK(writer.enqueue(frame()).accepted());
+  shop.client.run("COMMIT");
+  shop.manager.processAll();
+  CHECK(shop.sender->frames().size() == 1);
+  const PostgresDatabase empty;
+  const PostgresClient other(empty.location());
+  CHECK_THROWS_AS(PgOutboxWriter(other.connection.get()), Error);
+}
+
+TEST_CASE("a manager is not opened behind a pooler") {
+  const PostgresDatabase database;
+  const std::string socket = "/.s.PGSQL.5432";
+  // A pooler names a process of its own: message K, of 12 bytes.
+  const SubstitutingProxy pooler(PostgresServer::get().folder() + socket, std::string("K\0\0\0\x0c", 5),
+                                 std::string("\0\0\0\x07", 4));
+  CHECK(refusal("host=" + pooler.folder() + " user=postgres dbname=" + database.name()) == Errc::cannotOpen);
+  CHECK(database.run("SELECT to_regnamespace('ackbox') IS NULL") == "t");
+}
+
+TEST_CASE("the name of a location has no password") {
+  const auto nameOf = [](const std::string& text) -> std::string {
+    try {
+      static_cast<void>(OutboxReader::open(PostgresLocation{text}));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const std::string what = nameOf("postgres://agent:secret@127.0.0.1:1/orders");
+  CHECK(what.find("secret") == std::string::npos);
+  CHECK_FALSE(what.empty());
+}
+
+}  // namespace pg_writer_test
