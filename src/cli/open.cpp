@@ -8,6 +8,7 @@
 
 #include "base/duration.hpp"
 #include "base/timestamp.hpp"
+#include "location/location.hpp"
 #include "records/message.hpp"
 
 namespace ackbox::cli {
@@ -68,7 +69,7 @@ OutboxReader openToRead(const World& world, const Arguments& arguments) {
 }
 
 OutboxReader openToRead(const World& world, const Arguments& arguments, const std::filesystem::path& file) {
-  return OutboxReader::open(file, optionsOf(world, arguments));
+  return location::openReader(file, optionsOf(world, arguments));
 }
 
 std::string unknownSession(const std::string& peer, const std::string& session) {
@@ -132,7 +133,7 @@ NewStoreReport makeNewStore(const World& world, const Arguments& arguments, cons
 }
 
 OutboxManager openToEnqueue(const World& world, const Arguments& arguments) {
-  return OutboxManager::open(arguments.file, optionsOf(world, arguments));
+  return location::openManager(arguments.file, optionsOf(world, arguments));
 }
 
 OutboxOperator openToChange(const World& world, const Arguments& arguments) {

@@ -20,6 +20,7 @@
 #include "cli/live_rows.hpp"
 #include "cli/man_page.hpp"
 #include "cli/monitoring.hpp"
+#include "location/location.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -130,8 +131,17 @@ int parseProblem(const World& world, const CLI::App& grammar, const CLI::ParseEr
   return kDone;
 }
 
+// What these do, a database's own tools do with it.
+constexpr std::array<std::string_view, 6> kForFiles = {"vacuum", "backup", "restore", "doctor", "migrate", "repair"};
+
 /// Why the file cannot be read; empty if no reason was found.
-std::string fileProblem(const std::filesystem::path& file) {
+std::string fileProblem(const Arguments& arguments) {
+  const std::filesystem::path& file = arguments.file;
+  if (location::isUrl(file)) {
+    return std::ranges::find(kForFiles, arguments.command) == kForFiles.end()
+               ? std::string()
+               : "is a database, and " + arguments.command + " is for files";
+  }
   std::error_code failure;
   const std::filesystem::file_status status = std::filesystem::status(file, failure);
   if (status.type() == std::filesystem::file_type::not_found) {
@@ -152,8 +162,8 @@ std::string fileProblem(const std::filesystem::path& file) {
 
 /// An error of the library in this tool's words, prefixed with the file's name.
 std::string textOf(const Error& error, const Arguments& arguments) {
-  const std::string file = arguments.file.string() + ": ";
-  if (error.code() == Errc::schemaMissing) {
+  const std::string file = location::shown(arguments.file) + ": ";
+  if (error.code() == Errc::schemaMissing && !location::isUrl(arguments.file)) {
     return file + "no outbox with the prefix " + arguments.prefix + " in this file; see --prefix";
   }
   const std::string_view what = error.what();
@@ -188,8 +198,8 @@ int runCommand(Console& console, const CLI::App& grammar, const Arguments& argum
   }
   const auto* const command = std::find_if(kCommands.begin(), kCommands.end(),
                                            [&](const Command& one) { return one.name == arguments.command; });
-  if (const std::string problem = fileProblem(arguments.file); !problem.empty()) {
-    return failure(console, arguments, arguments.file.string() + ": " + problem);
+  if (const std::string problem = fileProblem(arguments); !problem.empty()) {
+    return failure(console, arguments, location::shown(arguments.file) + ": " + problem);
   }
   return command == kCommands.end() ? kUsage : command->run(console, arguments);
 }

@@ -18,6 +18,7 @@
 #include "base/hex.hpp"
 #include "base/own_thread.hpp"
 #include "base/pattern.hpp"
+#include "location/location.hpp"
 #include "serve/api/operations.hpp"
 #include "serve/api/service.hpp"
 #include "serve/config/checks.hpp"
@@ -153,7 +154,7 @@ OutboxManager openOutbox(const std::filesystem::path& file, const Config& config
     sender->use(name, std::move(oauth));
     return peer;
   };
-  OutboxManager manager = OutboxManager::open(file, std::move(options));
+  OutboxManager manager = location::openManager(file, std::move(options));
   manager.setSender(sender);
   return manager;
 }

@@ -7,6 +7,7 @@
 
 #include "ackbox/error.hpp"
 #include "base/timestamp.hpp"
+#include "location/location.hpp"
 #include "serve/api/figures.hpp"
 #include "serve/events/event_streams.hpp"
 
@@ -26,7 +27,7 @@ Service::Service(const boost::asio::any_io_executor& executor, OutboxManager man
                  const std::filesystem::path& file, const Places& places, std::shared_ptr<EventStreams> events,
                  OwnFigures ownFigures)
     : agent_(options.agent),
-      file_(file.string()),
+      file_(location::shown(file)),
       events_(std::move(events)),
       audit_(options.log, clockOf(options)),
       workers_(kWorkerThreads, places.work),
@@ -38,7 +39,7 @@ Service::Service(const boost::asio::any_io_executor& executor, OutboxManager man
       runWatch_(std::make_shared<RunWatch>(executor, clockOf(options), manager_, options.log)),
       history_(std::make_shared<History>(executor, clockOf(options),
                                          [this](History::Done done) { readStats(std::move(done)); })),
-      writeHealth_(file, clockOf(options)),
+      writeHealth_(location::isUrl(file) ? std::filesystem::path() : file, clockOf(options)),
       ownFigures_(std::move(ownFigures)) {
   waits_->watch(manager_);
   ownFigures_.watch(manager_);

@@ -53,7 +53,7 @@ std::string tryWriting(const std::filesystem::path& folder) {
 
 // Follows a symbolic link, because SQLite writes to its target.
 WriteHealth::WriteHealth(const std::filesystem::path& file, std::shared_ptr<Clock> clock)
-    : folder_(std::filesystem::weakly_canonical(std::filesystem::absolute(file)).parent_path()),
+    : folder_(file.empty() ? file : std::filesystem::weakly_canonical(std::filesystem::absolute(file)).parent_path()),
       clock_(std::move(clock)) {}
 
 void WriteHealth::stored() {
@@ -74,6 +74,9 @@ std::string WriteHealth::problem() {
     if (refusedAt_ && now - *refusedAt_ < kRefusalCounts) {
       return "the file refused the last enqueue: " + cause_;
     }
+  }
+  if (folder_.empty()) {
+    return {};
   }
   const MutexLock lock(trialMutex_);
   if (!triedAt_ || now - *triedAt_ >= kTrialCounts) {

@@ -18,6 +18,7 @@ namespace ackbox::serve {
 /// Thread-safety: all members may be called from any thread.
 class WriteHealth {
 public:
+  /// An empty `file`: the outbox is in a database, and only its refusals are judged.
   WriteHealth(const std::filesystem::path& file, std::shared_ptr<Clock> clock);
 
   /// Reports that an enqueue was stored, or that the file refused it for this cause.

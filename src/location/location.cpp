@@ -1,0 +1,57 @@
+#include "location/location.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#ifdef ACKBOX_HAS_POSTGRES
+#include "ackbox/postgres.hpp"
+#else
+#include "ackbox/error.hpp"
+#endif
+
+namespace ackbox::location {
+namespace {
+
+constexpr std::string_view kEndOfScheme = "://";
+
+template <typename Facade>
+Facade openAt(const std::filesystem::path& place, OutboxOptions options) {
+  if (!isUrl(place)) {
+    return Facade::open(place, std::move(options));
+  }
+#ifdef ACKBOX_HAS_POSTGRES
+  return Facade::open(PostgresLocation{place.native()}, std::move(options));
+#else
+  throw Error(Errc::cannotOpen, "this program was built without PostgreSQL (ACKBOX_BUILD_POSTGRES)");
+#endif
+}
+
+}  // namespace
+
+bool isUrl(const std::filesystem::path& place) {
+  const std::string_view text = place.native();
+  return text.starts_with("postgres://") || text.starts_with("postgresql://");
+}
+
+std::string shown(const std::filesystem::path& place) {
+  std::string text = place.native();
+  if (!isUrl(place)) {
+    return text;
+  }
+  text.resize(std::min(text.find('?'), text.size()));
+  const std::size_t host = text.find(kEndOfScheme) + kEndOfScheme.size();
+  const std::size_t end = std::min(text.find('/', host), text.size());
+  const std::size_t user = text.rfind('@', end);
+  return user == std::string::npos || user < host ? text : text.erase(host, user + 1 - host);
+}
+
+OutboxManager openManager(const std::filesystem::path& place, OutboxOptions options) {
+  return openAt<OutboxManager>(place, std::move(options));
+}
+
+OutboxReader openReader(const std::filesystem::path& place, OutboxOptions options) {
+  return openAt<OutboxReader>(place, std::move(options));
+}
+
+}  // namespace ackbox::location

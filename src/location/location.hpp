@@ -1,0 +1,24 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
+
+namespace ackbox::location {
+
+/// Whether `place` is the URL of a database, and not a file's path.
+[[nodiscard]] bool isUrl(const std::filesystem::path& place);
+
+/// `place` for people: a URL without its user, password and parameters.
+[[nodiscard]] std::string shown(const std::filesystem::path& place);
+
+/// Opens the outbox in a file, or in the database of a URL. Throws `Error` as `OutboxManager::open`, and `cannotOpen`
+/// for a URL where the program was built without PostgreSQL.
+[[nodiscard]] OutboxManager openManager(const std::filesystem::path& place, OutboxOptions options);
+
+/// The same for `OutboxReader::open`.
+[[nodiscard]] OutboxReader openReader(const std::filesystem::path& place, OutboxOptions options);
+
+}  // namespace ackbox::location
