@@ -62,6 +62,11 @@ TEST_CASE("P5: a key or an id makes a statement's enqueue happen once, and a wro
   CHECK(sql.client.enqueue("'nobody','s','test','1'") == "unknownPeer ");
   CHECK(sql.client.enqueue("'default','s','test','no JSON'") == "22P02");
   CHECK(sql.client.enqueue("'default','s','','1'") == "22023");
+  sql.store.begin(true);
+  REQUIRE(sql.store.addPeer(PeerOptions{.name = "other", .url = "http://other/"}, "{}"));
+  sql.store.commit();
+  CHECK(sql.client.enqueue("'other','s','test','1', idempotency_key => 'k'") == "stored 1");
+  CHECK(sql.client.enqueue("'other','s','test','1', idempotency_key => 'k'") == "duplicate 1");
   // The store's own enqueue knows the key.
   Frame frame;
   frame.session = "s";
@@ -72,7 +77,7 @@ TEST_CASE("P5: a key or an id makes a statement's enqueue happen once, and a wro
   CHECK(sql.store.outbox().enqueue(frame).status == EnqueueStatus::duplicate);
   sql.store.commit();
   const store::postgres::PostgresReader reader(sql.database.location(), sql.options);
-  CHECK(reader.stats().pending == 3);
+  CHECK(reader.stats().pending == 4);
   CHECK(reader.verify().findings.empty());
 }
 

@@ -45,10 +45,7 @@ EnqueueReceipt EnqueueSteps::enqueue(const Frame& frame, std::optional<delivery:
   }
   const WallTime now = context_.now();
   // Checked before the limits: a repetition gets its first receipt even if the queue is full.
-  if (auto repetition = keys_.find(frame.idempotencyKey, now)) {
-    if (repetition->messageId.empty()) {
-      repetition->status = EnqueueStatus::invalidFrame;
-    }
+  if (auto repetition = keys_.find(frame.idempotencyKey, *peer, now)) {
     return *repetition;
   }
   if (auto repetition = repetitionOf(frame)) {
@@ -59,7 +56,7 @@ EnqueueReceipt EnqueueSteps::enqueue(const Frame& frame, std::optional<delivery:
     return *refusal;
   }
   EnqueueReceipt receipt = store(*peer, frame, replaced, now);
-  keys_.remember(frame.idempotencyKey, receipt, now);
+  keys_.remember(frame.idempotencyKey, *peer, receipt, now);
   return receipt;
 }
 

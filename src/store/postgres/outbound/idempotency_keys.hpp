@@ -12,24 +12,24 @@
 
 namespace ackbox::store::postgres {
 
-/// The keys that make an enqueue or a publish happen once. Of two transactions that use a new key at the same time, the
-/// table refuses one, with `databaseBusy`.
+/// The keys that make an enqueue or a publish happen once. A key belongs to the peer of its enqueue, or to publishes.
+/// Of two transactions that use a new key at the same time, the table refuses one, with `databaseBusy`.
 class IdempotencyKeys {
 public:
   explicit IdempotencyKeys(Context& context) : context_(context) {}
 
-  /// The receipt of the first enqueue with the key; nothing if there was none, or it is over.
-  [[nodiscard]] std::optional<EnqueueReceipt> find(std::string_view key, WallTime now);
+  /// The receipt of the first enqueue to `peer` with the key; nothing if there was none, or it is over.
+  [[nodiscard]] std::optional<EnqueueReceipt> find(std::string_view key, delivery::PeerKey peer, WallTime now);
   [[nodiscard]] std::optional<PublishReceipt> findPublished(std::string_view key, WallTime now);
-  void remember(std::string_view key, const EnqueueReceipt& receipt, WallTime now);
+  void remember(std::string_view key, delivery::PeerKey peer, const EnqueueReceipt& receipt, WallTime now);
   void rememberPublished(std::string_view key, std::span<const Subscriber> subscribers, const PublishReceipt& receipt,
                          WallTime now);
 
 private:
   void purge(WallTime now);
   [[nodiscard]] std::vector<PublishedMessage> publishedWith(std::string_view key);
-  [[nodiscard]] bool hasMessage(std::string_view key, std::string_view messageId);
-  void forget(std::string_view key);
+  [[nodiscard]] bool hasMessage(std::string_view key, delivery::PeerKey peer, std::string_view messageId);
+  void forget(std::string_view key, delivery::PeerKey peer);
 
   Context& context_;
 };

@@ -223,8 +223,7 @@ std::vector<std::string> PostgresReader::idsOfKey(std::string_view key, std::siz
     std::vector<std::string> ids;
     for (const Row& row : impl_->connection.run(
              "SELECT message_id FROM (SELECT message_id,position FROM #publications WHERE key=$1 UNION ALL SELECT "
-             "message_id,0 FROM #idempotency_keys WHERE key=$1 AND message_id<>'' AND NOT EXISTS(SELECT 1 FROM "
-             "#publications WHERE key=$1)) AS m ORDER BY position LIMIT $2",
+             "message_id,0 FROM #idempotency_keys WHERE key=$1 AND peer_id<>0) AS m ORDER BY position LIMIT $2",
              key, limit)) {
       ids.push_back(row.text(0));
     }

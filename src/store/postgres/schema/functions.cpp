@@ -153,23 +153,21 @@ BEGIN
     RETURN;
   END IF;
   IF enqueue.idempotency_key<>'' THEN
-    DELETE FROM #idempotency_keys AS k WHERE k.key=enqueue.idempotency_key AND k.keep_until_ms<=now_ms AND NOT
-      EXISTS(SELECT 1 FROM #outbox AS o WHERE o.message_id=ANY(ARRAY(SELECT k.message_id UNION ALL SELECT m.message_id
-      FROM #publications AS m WHERE m.key=k.key)));
-    INSERT INTO #idempotency_keys AS k (key,message_id,sequence,keep_until_ms) VALUES(enqueue.idempotency_key,'',0,
-      now_ms+retention_ms) ON CONFLICT DO NOTHING;
+    DELETE FROM #idempotency_keys AS k WHERE k.key=enqueue.idempotency_key AND k.peer_id=to_peer AND
+      k.keep_until_ms<=now_ms AND NOT EXISTS(SELECT 1 FROM #outbox AS o WHERE o.message_id=k.message_id);
+    INSERT INTO #idempotency_keys AS k (key,peer_id,message_id,sequence,keep_until_ms) VALUES(enqueue.idempotency_key,
+      to_peer,'',0,now_ms+retention_ms) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
       SELECT 'duplicate',k.message_id,k.sequence INTO status,message_id,sequence FROM #idempotency_keys AS k WHERE
-        k.key=enqueue.idempotency_key;
+        k.key=enqueue.idempotency_key AND k.peer_id=to_peer;
       RETURN;
     END IF;
-    DELETE FROM #publications AS m WHERE m.key=enqueue.idempotency_key;
   END IF;
   IF enqueue.id<>'' THEN
     SELECT 'duplicate',o.message_id,o.sequence INTO status,message_id,sequence FROM #outbox AS o WHERE
       o.message_id=enqueue.id;
     IF FOUND THEN
-      DELETE FROM #idempotency_keys AS k WHERE k.key=enqueue.idempotency_key;
+      DELETE FROM #idempotency_keys AS k WHERE k.key=enqueue.idempotency_key AND k.peer_id=to_peer;
       RETURN;
     END IF;
   END IF;
@@ -190,7 +188,7 @@ BEGIN
   INSERT INTO #counts(peer_id,pending,pending_bytes,enqueued) VALUES(to_peer,1,octet_length(enqueue.data),1);
   IF enqueue.idempotency_key<>'' THEN
     UPDATE #idempotency_keys AS k SET message_id=enqueue.message_id,sequence=enqueue.sequence WHERE
-      k.key=enqueue.idempotency_key;
+      k.key=enqueue.idempotency_key AND k.peer_id=to_peer;
   END IF;
 END
 $body$;

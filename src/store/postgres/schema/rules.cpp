@@ -71,7 +71,7 @@ constexpr Rule kRules[] = {
      "SELECT session_id FROM #session_states WHERE blocked_by<>0 AND blocked_by NOT IN (SELECT id FROM #outbox WHERE "
      "state=4)"},
     {"idempotency_keys", "a publish names a key that is missing",
-     "SELECT position FROM #publications WHERE key NOT IN (SELECT key FROM #idempotency_keys)"},
+     "SELECT position FROM #publications WHERE key NOT IN (SELECT key FROM #idempotency_keys WHERE peer_id=0)"},
     {"subscriptions", "its peer is missing",
      "SELECT peer_id FROM #subscriptions WHERE peer_id NOT IN (SELECT id FROM #peers WHERE removed_at_ms=0)"},
     {"inbox", "its owner is not registered",

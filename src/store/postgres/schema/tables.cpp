@@ -113,10 +113,13 @@ CREATE INDEX outbox_failed ON #outbox(id) WHERE state=4;
 CREATE INDEX outbox_supersedable ON #outbox(session_id, supersede_key) WHERE state=0 AND supersede_key IS NOT NULL;
 CREATE INDEX outbox_deferred ON #outbox(session_id) WHERE state=2;
 CREATE TABLE #idempotency_keys(
-  key text COLLATE "C" PRIMARY KEY,
+  key text COLLATE "C" NOT NULL,
+  -- 0: of a publish.
+  peer_id bigint NOT NULL,
   message_id text COLLATE "C" NOT NULL,
   sequence bigint NOT NULL,
-  keep_until_ms bigint NOT NULL
+  keep_until_ms bigint NOT NULL,
+  PRIMARY KEY(key, peer_id)
 );
 CREATE INDEX idempotency_keys_keep_until ON #idempotency_keys(keep_until_ms);
 CREATE TABLE #publications(
