@@ -110,8 +110,13 @@ void Connection::connect() {
   }
 }
 
+// The place was right once: the server is out of reach for a time.
 void Connection::reconnect() {
-  connect();
+  try {
+    connect();
+  } catch (const Error& error) {
+    throw Error(Errc::ioError, error.what());
+  }
 }
 
 const std::string& Connection::prepared(std::string_view sql) {

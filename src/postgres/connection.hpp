@@ -64,7 +64,7 @@ public:
   [[nodiscard]] bool inTransaction() const noexcept;
   /// Whether a statement of the transaction has failed, so that it can only be rolled back.
   [[nodiscard]] bool hasFailed() const noexcept { return PQtransactionStatus(handle_) == PQTRANS_INERROR; }
-  /// Connects anew, and forgets what was prepared.
+  /// Connects anew, and forgets what was prepared. Throws `ioError`: it may succeed later.
   void reconnect();
   [[nodiscard]] PGconn* handle() const noexcept { return handle_; }
   [[nodiscard]] int processId() const noexcept { return PQbackendPID(handle_); }

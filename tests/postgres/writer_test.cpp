@@ -103,6 +103,32 @@ TEST_CASE("a writer needs no manager, and knows the peers of the database") {
   CHECK_THROWS_AS(PgOutboxWriter(other.connection.get()), Error);
 }
 
+TEST_CASE("P3: while the server is out of reach, calls fail as ones that may be repeated, and afterwards all goes on") {
+  Shop shop;
+  shop.manager.start();
+  CHECK(shop.manager.enqueue(frame()).accepted());
+  shop.sender->waitForFrames(1);
+  PostgresServer::get().run("ALTER DATABASE " + shop.database.name() + " ALLOW_CONNECTIONS false");
+  PostgresServer::get().run("SELECT count(pg_terminate_backend(pid,10000)) FROM pg_stat_activity WHERE datname='" +
+                            shop.database.name() + "'");
+  const auto codeOf = [](const auto& call) -> std::error_code {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return {};
+  };
+  CHECK(isRetryable(codeOf([&] { shop.manager.enqueue(frame()); })));
+  CHECK(isRetryable(codeOf([&] { static_cast<void>(shop.manager.getStats()); })));
+  CHECK(shop.manager.isDelivering());
+  PostgresServer::get().run("ALTER DATABASE " + shop.database.name() + " ALLOW_CONNECTIONS true");
+  CHECK(shop.manager.enqueue(frame()).sequence == 2);
+  shop.sender->waitForFrames(2);
+  CHECK(shop.manager.getStats().enqueued == 2);
+  shop.manager.stop();
+}
+
 TEST_CASE("a manager is not opened behind a pooler") {
   const PostgresDatabase database;
   const std::string socket = "/.s.PGSQL.5432";

@@ -76,6 +76,7 @@ public:
 
   /// The process in which it may be used and destroyed.
   [[nodiscard]] const HomeProcess& home() const noexcept { return home_; }
+  [[nodiscard]] const store::Place& place() const noexcept { return *place_; }
   [[nodiscard]] const OutboxOptions& options() const noexcept { return options_; }
   [[nodiscard]] Clock& clock() const noexcept { return *options_.clock; }
   [[nodiscard]] Random& random() const noexcept { return *options_.random; }

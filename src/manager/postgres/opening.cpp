@@ -8,9 +8,11 @@
 #include "manager/facade/core.hpp"
 #include "manager/log/log.hpp"
 #include "postgres/connection.hpp"
+#include "store/decisions/uuid.hpp"
 #include "store/place.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/read/reader.hpp"
+#include "store/postgres/signs.hpp"
 
 // The members of the facades that open an outbox in PostgreSQL.
 
@@ -20,11 +22,11 @@ namespace {
 class Database final : public store::Place {
 public:
   explicit Database(const PostgresLocation& location)
-      : location_(location.text), name_(postgres::nameOf(location.text)) {}
+      : location_(location.text), name_(postgres::nameOf(location.text)), token_(store::randomUuid(*systemRandom())) {}
 
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::unique_ptr<store::Store> open(const OutboxOptions& options) const override {
-    auto store = std::make_unique<store::postgres::PostgresStore>(location_, options);
+    auto store = std::make_unique<store::postgres::PostgresStore>(location_, options, token_);
     if (const std::string& why = store->whyUnsafe(); !why.empty()) {
       manager::Log(options.log, options.logLevel, options.clock)
           .writeUnasked(LogLevel::warning, "not-durable", name_, why, {{"file", name_}});
@@ -35,12 +37,17 @@ public:
                                                           store::PeerLookup peers) const override {
     return std::make_unique<const store::postgres::PostgresReader>(location_, options, std::move(peers));
   }
+  [[nodiscard]] std::unique_ptr<store::Signs> signs() const override {
+    return std::make_unique<store::postgres::NotifiedSigns>(location_, token_);
+  }
   // A reader looks for the tables itself.
   void require(const OutboxOptions& /*options*/) const override {}
 
 private:
   const std::string location_;
   const std::string name_;
+  // Names what this place has opened among all that have the database open.
+  const std::string token_;
 };
 
 }  // namespace

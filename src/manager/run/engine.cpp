@@ -84,6 +84,7 @@ void Engine::watchNeighbours() {
     watch_ = std::move(watch);
     run_.setWatching();
   }
+  watchSigns();
   // A program that enqueues by the extension is no owner. So that it is noticed all the same, it closes this file when
   // its commit is there to be seen: a sign that is apart from this process's own writes.
   auto called = std::make_shared<FileWatch>(strand_, [weak = weak_from_this()] {
@@ -93,6 +94,22 @@ void Engine::watchNeighbours() {
   });
   if (called->watch({}, core_->ownersFile())) {
     called_ = std::move(called);
+  }
+}
+
+void Engine::watchSigns() {
+  try {
+    if (std::unique_ptr<store::Signs> signs = core_->place().signs()) {
+      signs_ = std::make_shared<SignWatch>(strand_, std::move(signs), [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) {
+          self->on(
+              [&](const delivery::Now& at, delivery::RunActions& actions) { self->run_.neighbourWrote(at, actions); });
+        }
+      });
+      signs_->watch();
+    }
+  } catch (const std::exception&) {
+    // Polls find what others commit.
   }
 }
 
@@ -330,6 +347,9 @@ void Engine::finish() noexcept {
     if (watch) {
       watch->stop();
     }
+  }
+  if (signs_) {
+    signs_->stop();
   }
   for (const auto& alarm : alarms_) {
     alarm->cancel();

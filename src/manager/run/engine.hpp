@@ -23,6 +23,7 @@
 #include "manager/facade/core.hpp"
 #include "manager/run/commit_queue.hpp"
 #include "manager/run/file_watch.hpp"
+#include "manager/run/sign_watch.hpp"
 #include "manager/run/health_watch.hpp"
 #include "manager/run/policy_lookup.hpp"
 #include "manager/run/reply_guard.hpp"
@@ -145,6 +146,7 @@ private:
   [[nodiscard]] std::vector<delivery::RunPeer> addPeers(const std::vector<store::PeerRow>& rows);
   void openWakeup();
   void watchNeighbours();
+  void watchSigns();
   void followUp();
   [[nodiscard]] SendRequest requestOf(delivery::Actions::Send& send);
   [[nodiscard]] delivery::StepCounts emit(StepJob& step);
@@ -174,6 +176,7 @@ private:
   // Signs of other processes' commits and deaths; null: only polls find them.
   std::shared_ptr<FileWatch> watch_;
   std::shared_ptr<FileWatch> called_;
+  std::shared_ptr<SignWatch> signs_;
   Ended ended_;
   std::unordered_map<delivery::PeerKey, store::PeerRow> peers_;
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> sessionPeers_;

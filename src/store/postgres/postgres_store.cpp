@@ -1,6 +1,7 @@
 #include "store/postgres/postgres_store.hpp"
 
 #include <exception>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,12 +21,16 @@
 #include "store/postgres/peers/peers.hpp"
 #include "store/postgres/peers/subscriptions.hpp"
 #include "store/postgres/schema/migrating.hpp"
+#include "store/postgres/signs.hpp"
 
 namespace ackbox::store::postgres {
 
 struct PostgresStore::Impl {
-  Impl(const std::string& location, const OutboxOptions& givenOptions)
+  Impl(const std::string& location, const OutboxOptions& givenOptions, const std::string& token)
       : options(validated(givenOptions)), connection(location) {
+    if (!token.empty()) {
+      notifier.emplace(location, token);
+    }
     context.flushRows = [this] { rows.flush(); };
   }
 
@@ -65,6 +70,7 @@ struct PostgresStore::Impl {
   const std::vector<Memory*> memories = {&rows,      &marks, &shares,     &counts,   &outbox,
                                          &latencies, &peers, &peerResets, &discovery};
 
+  std::optional<Notifier> notifier;
   std::string origin;
   std::uint64_t epoch = 0;
   OpeningLook look;
@@ -72,6 +78,7 @@ struct PostgresStore::Impl {
   int scopes = 0;
   // Whether the transaction's outcome matters where its answer is lost.
   bool isDurable = false;
+  bool hasBegun = false;
   // The transaction was certainly rolled back, and not for its own sake.
   bool mayRepeat = false;
   // A COMMIT was sent, and what became of it could not be found out.
@@ -135,8 +142,8 @@ void PostgresStore::Impl::begun(const Row& meta) {
   discovery.mayHaveNews();
 }
 
-PostgresStore::PostgresStore(const std::string& location, const OutboxOptions& options)
-    : impl_(std::make_unique<Impl>(location, options)) {
+PostgresStore::PostgresStore(const std::string& location, const OutboxOptions& options, const std::string& token)
+    : impl_(std::make_unique<Impl>(location, options, token)) {
   impl_->open();
 }
 
@@ -158,20 +165,23 @@ PostgresStore::~PostgresStore() {
 void PostgresStore::begin(bool durable, bool /*patient*/) {
   Connection& connection = impl_->connection;
   impl_->isDurable = durable;
+  impl_->hasBegun = false;
   impl_->mayRepeat = false;
   impl_->isUnknown = false;
   connection.forgetRace();
   const bool isSynced = durable && impl_->options.durability == Durability::powerCut;
-  const std::string statements = std::string("BEGIN ISOLATION LEVEL READ COMMITTED;") +
-                                 (isSynced ? "" : "SET LOCAL synchronous_commit=off;") +
-                                 "SELECT epoch,orders,recalls FROM #meta";
+  const std::string beginning = std::string("BEGIN ISOLATION LEVEL READ COMMITTED;") +
+                                (isSynced ? "" : "SET LOCAL synchronous_commit=off;") +
+                                "SELECT epoch,orders,recalls,EXISTS(SELECT 1 FROM #owners WHERE id<>";
   for (bool isSecond = false;; isSecond = true) {
     if (connection.isLost()) {
       impl_->restart();
     }
     try {
-      const Result meta = connection.execute(statements);
+      const Result meta = connection.execute(beginning + std::to_string(impl_->context.owner) + ") FROM #meta");
       impl_->begun(meta.front());
+      impl_->owners.noteShared(meta.front().integer(3) != 0);
+      impl_->hasBegun = true;
       impl_->mayRepeat = false;
       return;
     } catch (const Error&) {
@@ -213,13 +223,19 @@ void PostgresStore::commit() {
       throw;
     }
   }
+  const bool isNews = impl_->outbox.stored() != 0 && impl_->owners.shared();
   impl_->scopes = 0;
   impl_->each([](Memory& memory) { memory.committed(); });
+  if (isNews && impl_->notifier) {
+    impl_->notifier->notify();
+  }
 }
 
 void PostgresStore::rollback() noexcept {
   Connection& connection = impl_->connection;
-  impl_->mayRepeat = !impl_->isUnknown && (impl_->mayRepeat || connection.isLost() || connection.hasLostRace());
+  // Where none began, the server was asked twice already.
+  impl_->mayRepeat =
+      impl_->hasBegun && !impl_->isUnknown && (impl_->mayRepeat || connection.isLost() || connection.hasLostRace());
   connection.forgetPosted();
   try {
     if (connection.inTransaction()) {

@@ -19,8 +19,9 @@ namespace ackbox::store::postgres {
 class PostgresStore final : public store::Store {
 public:
   /// Makes the schema if it is missing, registers this process as an owner, and releases the rows of dead owners.
-  /// `location`: a connection string or URL of libpq.
-  PostgresStore(const std::string& location, const OutboxOptions& options);
+  /// `location`: a connection string or URL of libpq. With a token, other processes get a sign of each commit of
+  /// messages, see `Notifier`.
+  PostgresStore(const std::string& location, const OutboxOptions& options, const std::string& token = {});
   ~PostgresStore() override;
 
   void begin(bool durable, bool patient = true) override;

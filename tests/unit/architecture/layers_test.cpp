@@ -72,7 +72,7 @@ const std::vector<Layer>& layers() {
       {"src/manager/postgres/",
        {"ackbox/", "base/", "manager/", "postgres/connection.hpp", "store/place.hpp",
         "store/postgres/outbound/application_writer.hpp", "store/postgres/postgres_store.hpp",
-        "store/postgres/read/reader.hpp"},
+        "store/postgres/read/reader.hpp", "store/postgres/signs.hpp", "store/decisions/uuid.hpp"},
        {}},
       // Of the stores, the seam and the one header that opens them.
       {"src/manager/",

@@ -19,6 +19,7 @@ public:
   void registerSelf();
   void unregisterSelf();
   [[nodiscard]] bool shared() const noexcept override { return isShared_; }
+  void noteShared(bool isShared) noexcept { isShared_ = isShared; }
   std::size_t releaseDead() override;
   [[nodiscard]] bool anyDead() override;
 
