@@ -28,7 +28,7 @@ public:
   Signs(const Signs&) = delete;
   Signs& operator=(const Signs&) = delete;
 
-  /// It can be read when `take` has something to tell.
+  /// It can be read when `take` has something to report.
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   [[nodiscard]] virtual Heard take() noexcept = 0;
 };

@@ -27,7 +27,7 @@ public:
     events_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                        [self = shared_from_this()](const boost::system::error_code& failed) {
                          if (!failed && !self->isStopped_) {
-                           self->heard(self->signs_->take());
+                           self->act(self->signs_->take());
                          }
                        });
   }
@@ -39,7 +39,7 @@ public:
   }
 
 private:
-  void heard(store::Signs::Heard what) {
+  void act(store::Signs::Heard what) {
     if (what == store::Signs::Heard::end) {
       return;
     }

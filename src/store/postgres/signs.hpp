@@ -10,7 +10,7 @@
 
 namespace ackbox::store::postgres {
 
-/// Tells the other processes that rows were committed, after the commit and on a connection of its own: in the commit's
+/// Reports to the other processes that rows were committed, after the commit and on a connection of its own: in the commit's
 /// transaction, a NOTIFY would let one transaction of the whole server commit at a time. While one is under way, no
 /// other is begun. Those that get none find the rows at their next poll.
 ///
@@ -26,7 +26,7 @@ public:
 private:
   const std::string location_;
   const std::string token_;
-  // Null: there is none yet, or it was lost.
+  // Null: not made yet, or lost.
   std::unique_ptr<Connection> connection_;
   // So many calls do nothing, after one that could not connect.
   int rest_ = 0;

@@ -29,6 +29,7 @@ constexpr Room kRooms[] = {
     {"src/delivery/", "ackbox::delivery"},
     {"src/extension/", "ackbox::extension"},
     {"src/json/", "ackbox::json"},
+    {"src/location/", "ackbox::location"},
     {"src/manager/", "ackbox::manager"},
     {"src/protocol/", "ackbox::protocol"},
     {"src/reception/", "ackbox::reception"},
@@ -64,6 +65,9 @@ constexpr std::string_view kPublicBodies[] = {
     "src/transport/http_sender.cpp",
     "src/transport/mailbox_fetcher.cpp",
     "src/transport/inbound_server.cpp",
+    "src/manager/postgres/handler_connection.cpp",
+    "src/manager/postgres/opening.cpp",
+    "src/manager/postgres/pg_outbox_writer.cpp",
 };
 
 /// What a line opens: `namespace a::b {`; empty: no namespace, or one without a name.

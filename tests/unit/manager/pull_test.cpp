@@ -435,6 +435,8 @@ TEST_CASE("row 16: unordered messages are claimed side by side, a session's one 
   CHECK(OutboxReader(box.manager).verify().findings.empty());
 }
 
+#ifndef ACKBOX_STAGE_POSTGRES
+// The disk is the test's own.
 TEST_CASE("P3: what a settle has found out of this file's memory is told, though its first commit failed") {
   std::atomic<bool> isFull{false};
   testing::MemoryDisk disk;
@@ -461,6 +463,7 @@ TEST_CASE("P3: what a settle has found out of this file's memory is told, though
   REQUIRE(told.size() == 1);
   CHECK((told.front().kind == PeerResetKind::selfRestored));
 }
+#endif
 
 TEST_CASE("P4: what was put back for a peer that lost its store is claimed by hand, too") {
   OutboxOptions options;
