@@ -150,7 +150,8 @@ std::size_t InboundMarks::forgetResults(std::string_view source, std::optional<s
                                         ForgetPlace& place, std::size_t limit, ForgetReport& report) {
   const Result found = context_.connection.run(
       "SELECT frame_id,source,origin,session,sequence,octet_length(coalesce(code,'')||coalesce(detail,'')||"
-      "coalesce(result,'')) FROM #inbox_results WHERE (frame_id,source,origin,session,sequence)>($1,$2,$3,$4,$5) ORDER "
+      "coalesce(result,'')||type) FROM #inbox_results WHERE (frame_id,source,origin,session,sequence)>($1,$2,$3,$4,$5) "
+      "ORDER "
       "BY frame_id,source,origin,session,sequence LIMIT $6",
       place.id, place.source, place.origin, place.session, place.sequence, limit);
   for (const Row& row : found) {

@@ -66,7 +66,7 @@ InboundFrame readFrame(Columns& columns) {
   std::string session;
   columns >> frame.origin >> session >> frame.sequence >> frame.id >> frame.source >> frame.epoch >>
       frame.previousSequence >> frame.type >> frame.audience >> frame.time >> frame.expiresAt >> frame.traceparent >>
-      frame.correlationId >> frame.data >> frame.dataContentType;
+      frame.correlationId >> frame.resentOf >> frame.data >> frame.dataContentType;
   frame.mailbox = KeptSession::mailboxOf(session);
   frame.session = KeptSession::sessionOf(session);
   return frame;
@@ -102,12 +102,13 @@ void Inbox::add(const InboundFrame& frame, bool deferred) {
       context_.connection
           .run(
               "INSERT INTO #inbox(origin,session,sequence,frame_id,source,epoch,previous_sequence,deferred,"
-              "accepted_at_ms,type,audience,time_ms,expires_at_ms,traceparent,correlation_id,data,data_content_type) "
-              "VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17) ON CONFLICT DO NOTHING",
+              "accepted_at_ms,type,audience,time_ms,expires_at_ms,traceparent,correlation_id,resent_of,data,"
+              "data_content_type) VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18) ON "
+              "CONFLICT DO NOTHING",
               frame.origin, KeptSession(frame).name(), frame.sequence, frame.id, frame.source, frame.epoch,
               frame.previousSequence, deferred, context_.now(), frame.type, NullIfEmpty{frame.audience}, frame.time,
-              frame.expiresAt, NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId}, Blob{frame.data},
-              NullIfEmpty{frame.dataContentType})
+              frame.expiresAt, NullIfEmpty{frame.traceparent}, NullIfEmpty{frame.correlationId},
+              NullIfEmpty{frame.resentOf}, Blob{frame.data}, NullIfEmpty{frame.dataContentType})
           .changed();
   if (added != 0) {
     context_.shares.add(frame.source, shareOfWaiting(frame.data.size()));

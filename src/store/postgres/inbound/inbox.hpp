@@ -63,7 +63,7 @@ private:
 /// SQL: the columns of `readFrame`.
 inline constexpr std::string_view kFrameColumns =
     "origin,session,sequence,frame_id,source,epoch,previous_sequence,type,audience,time_ms,expires_at_ms,traceparent,"
-    "correlation_id,data,data_content_type";
+    "correlation_id,resent_of,data,data_content_type";
 [[nodiscard]] InboundFrame readFrame(Columns& columns);
 
 }  // namespace ackbox::store::postgres

@@ -53,13 +53,13 @@ void InboxResults::keep(const InboxEnding& end, std::chrono::milliseconds retent
   const WallTime keepUntil = remember(frame, retention);
   if (!isProcessed || !end.result->result.empty()) {
     const bool isRefusedAlone = !isProcessed && frame.sequence == 0;
-    keepResult(frame, isRefusedAlone ? redriveNumberOf(frame.time) : frame.sequence, *end.result, keepUntil);
+    keepResult(*end.row, isRefusedAlone ? redriveNumberOf(frame.time) : frame.sequence, *end.result, keepUntil);
   }
 }
 
 void InboxResults::keepDiscarded(const InboxEnding& end, std::chrono::milliseconds retention) {
   const InboundFrame& frame = end.row->frame;
-  keepResult(frame, frame.sequence, *end.result, remember(frame, retention));
+  keepResult(*end.row, frame.sequence, *end.result, remember(frame, retention));
 }
 
 WallTime InboxResults::remember(const InboundFrame& frame, std::chrono::milliseconds retention) {
@@ -67,8 +67,9 @@ WallTime InboxResults::remember(const InboundFrame& frame, std::chrono::millisec
   return frame.sequence == 0 ? marks_.prolong(frame, least) : least;
 }
 
-void InboxResults::keepResult(const InboundFrame& frame, std::uint64_t number, const FrameResult& result,
+void InboxResults::keepResult(const InboxRow& row, std::uint64_t number, const FrameResult& result,
                               WallTime keepUntil) {
+  const InboundFrame& frame = row.frame;
   const std::string code = cleanText(result.code);
   const std::string detail = cleanText(truncatedError(result.detail));
   const std::string text = cleanText(result.result);
@@ -81,18 +82,19 @@ void InboxResults::keepResult(const InboundFrame& frame, std::uint64_t number, c
   name.sequence = frame.sequence;
   dropResult(name);
   context_.connection.run(
-      "INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,code,detail,result,keep_until_ms) "
-      "VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)",
+      "INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,code,detail,result,keep_until_ms,"
+      "type,starts,ended_at_ms) VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)",
       frame.id, frame.source, frame.origin, session.name(), number, result.outcome, NullIfEmpty{code},
-      NullIfEmpty{detail}, NullIfEmpty{text}, keepUntil);
+      NullIfEmpty{detail}, NullIfEmpty{text}, keepUntil, frame.type, row.starts, context_.now());
   context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, session.name(), frame.id,
-                                                  code.size() + detail.size() + text.size()));
+                                                  code.size() + detail.size() + text.size() + frame.type.size()));
 }
 
 void InboxResults::dropResult(const InboundIdentity& frame) {
   for (const Row& row : context_.connection.run(
            "DELETE FROM #inbox_results WHERE frame_id=$1 AND source=$2 AND origin=$3 AND session=$4 AND sequence "
-           "BETWEEN $5 AND $6 RETURNING octet_length(coalesce(code,'')||coalesce(detail,'')||coalesce(result,''))",
+           "BETWEEN $5 AND $6 RETURNING "
+           "octet_length(coalesce(code,'')||coalesce(detail,'')||coalesce(result,'')||type)",
            frame.id, frame.source, frame.origin, frame.session, frame.sequence, lastNumberOf(frame))) {
     context_.shares.add(frame.source,
                         -shareOfResult(frame.source, frame.origin, frame.session, frame.id, row.as<std::size_t>(0)));
@@ -103,7 +105,8 @@ void InboxResults::purge(std::size_t limit) {
   for (const Row& row : context_.connection.run(
            "DELETE FROM #inbox_results WHERE ctid=ANY(ARRAY(SELECT ctid FROM #inbox_results WHERE keep_until_ms<$1 "
            "ORDER BY keep_until_ms LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING "
-           "octet_length(coalesce(code,'')||coalesce(detail,'')||coalesce(result,'')),source,origin,session,frame_id",
+           "octet_length(coalesce(code,'')||coalesce(detail,'')||coalesce(result,'')||type),source,origin,session,"
+           "frame_id",
            context_.now(), limit)) {
     context_.shares.add(row.view(1),
                         -shareOfResult(row.view(1), row.view(2), row.view(3), row.view(4), row.as<std::size_t>(0)));

@@ -25,7 +25,7 @@ public:
 
 private:
   WallTime remember(const InboundFrame& frame, std::chrono::milliseconds retention);
-  void keepResult(const InboundFrame& frame, std::uint64_t number, const FrameResult& result, WallTime keepUntil);
+  void keepResult(const InboxRow& row, std::uint64_t number, const FrameResult& result, WallTime keepUntil);
   void dropResult(const InboundIdentity& frame);
 
   Context& context_;

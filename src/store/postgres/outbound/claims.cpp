@@ -147,7 +147,7 @@ void Claims::readMessages(std::span<const delivery::SessionClaim> wanted, Look& 
   }
   for (const Row& row : context_.connection.run(
            "SELECT o.id,o.session_id,o.state,o.attempt,o.due_at_ms,o.not_before_ms,o.message_id,o.type,o.data,"
-           "o.sequence,o.retry_count,o.created_at_ms,o.expires_at_ms,o.traceparent,o.correlation_id,"
+           "o.sequence,o.retry_count,o.created_at_ms,o.expires_at_ms,o.traceparent,o.correlation_id,o.resent_of,"
            "coalesce(c.owner_id,0) FROM #outbox AS o LEFT JOIN #claims AS c ON c.id=o.id WHERE o.id=ANY($1::bigint[]) "
            "FOR NO KEY UPDATE OF o SKIP LOCKED",
            arrayOf(keys))) {
@@ -156,7 +156,7 @@ void Claims::readMessages(std::span<const delivery::SessionClaim> wanted, Look& 
     Columns columns(row, 1);
     columns >> message.session >> message.state >> message.attempt >> message.dueAt >> message.notBefore >>
         frame.messageId >> frame.type >> frame.data >> frame.sequence >> frame.retryCount >> frame.enqueuedAt >>
-        frame.expiresAt >> frame.traceparent >> frame.correlationId;
+        frame.expiresAt >> frame.traceparent >> frame.correlationId >> frame.resentOf;
     const auto session = look.sessions.find(message.session);
     message.isHeld =
         columns.next<std::int64_t>() == context_.owner || (session != look.sessions.end() && session->second.inFlight &&

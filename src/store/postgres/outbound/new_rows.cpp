@@ -88,7 +88,7 @@ void NewRows::flush() {
   if (rows_.empty()) {
     return;
   }
-  ArrayText columns[12];
+  ArrayText columns[13];
   for (const NewRow& row : rows_) {
     const Frame& frame = row.frame;
     columns[0].add(row.key);
@@ -102,7 +102,8 @@ void NewRows::flush() {
     columns[8].add(std::string_view(frame.type));
     columns[9].add(NullIfEmpty{frame.traceparent});
     columns[10].add(NullIfEmpty{frame.correlationId});
-    columns[11].add(NullIfEmpty{frame.supersedeKey});
+    columns[11].add(NullIfEmpty{frame.resentOf});
+    columns[12].add(NullIfEmpty{frame.supersedeKey});
   }
   ArrayText data;
   for (const NewRow& row : rows_) {
@@ -115,9 +116,9 @@ void NewRows::flush() {
   parameters.add(std::string_view(data.text()));
   context_.connection.postWith(
       "INSERT INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,message_id,type,"
-      "traceparent,correlation_id,supersede_key,data) SELECT * FROM unnest($1::bigint[],$2::bigint[],$3::bigint[],"
-      "$4::bigint[],$5::bigint[],$6::bigint[],$7::bigint[],$8::text[],$9::text[],$10::text[],$11::text[],$12::text[],"
-      "$13::bytea[])",
+      "traceparent,correlation_id,resent_of,supersede_key,data) SELECT * FROM unnest($1::bigint[],$2::bigint[],"
+      "$3::bigint[],$4::bigint[],$5::bigint[],$6::bigint[],$7::bigint[],$8::text[],$9::text[],$10::text[],$11::text[],"
+      "$12::text[],$13::text[],$14::bytea[])",
       parameters);
   rows_.clear();
   for (const delivery::SessionKey session : std::exchange(unproven_, {})) {

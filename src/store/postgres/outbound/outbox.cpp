@@ -28,7 +28,8 @@ void Outbox::expect(std::span<const Frame* const> frames) {
 }
 
 // Its age restarts, or the horizon that failed it would fail it again at once. Outside sessions the peer also
-// distinguishes it from a repetition by the instant, which is therefore later than before, regardless of the clock.
+// distinguishes it from a repetition by the instant, which is therefore later than before, regardless of the clock. An
+// acknowledged message says that it repeats itself, or the message that it has repeated so far.
 std::uint64_t Outbox::redrive(const Redrive& message) {
   context_.flushRows();
   SessionTail& tail = rows_.tailOf({message.peer, std::string(message.sessionName), message.lane}, kPriorityDefault);
@@ -40,8 +41,10 @@ std::uint64_t Outbox::redrive(const Redrive& message) {
   }
   const Result result = context_.connection.run(
       "UPDATE #outbox SET id=$2,sequence=$3,state=0,attempt=0,retry_count=0,created_at_ms=greatest($4,created_at_ms+1),"
-      "due_at_ms=0,not_before_ms=NULL,supersede_key=NULL,reason=NULL,xid=pg_current_xact_id() WHERE id=$1 AND state=$5 "
-      "RETURNING octet_length(data)",
+      "due_at_ms=0,not_before_ms=NULL,supersede_key=NULL,reason=NULL,xid=pg_current_xact_id(),resent_of=CASE WHEN "
+      "$5::integer=3 THEN coalesce(resent_of,message_id) ELSE resent_of END WHERE id=$1 AND state=$5::integer "
+      "RETURNING "
+      "octet_length(data)",
       message.key, key, tail.lastSequence, context_.now(), message.from);
   if (result.empty()) {
     throw Error(Errc::invalidTransition, "only a dead letter is redriven, and only an acknowledged message repeated");

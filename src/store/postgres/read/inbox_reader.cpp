@@ -57,6 +57,28 @@ InboxInfo frameInfoOf(const Row& row) {
   return info;
 }
 
+// Of a frame that has ended, see `endedInfoOf`. The reason is the one that the sender stores for a refusal without a
+// code.
+constexpr std::string_view kResultColumns =
+    "frame_id,source,origin,session,CASE WHEN origin='' THEN 0 ELSE sequence END,outcome,coalesce(code,'rejected'),"
+    "coalesce(detail,''),keep_until_ms,type,starts,ended_at_ms";
+
+InboxInfo endedInfoOf(const Row& row) {
+  InboxInfo info;
+  std::string session;
+  Outcome outcome{};
+  Columns columns(row);
+  columns >> info.messageId >> info.source >> info.origin >> session >> info.sequence >> outcome >> info.reason >>
+      info.lastError >> info.keptUntil >> info.type >> info.startCount >> info.endedAt;
+  info.mailbox = KeptSession::mailboxOf(session);
+  info.session = KeptSession::sessionOf(session);
+  info.state = InboxState::ended;
+  if (outcome == Outcome::ack) {
+    info.reason.clear();
+  }
+  return info;
+}
+
 std::string frameSelect(std::string_view rest) {
   return std::string("SELECT ").append(kInfoColumns).append(" FROM #inbox AS i").append(rest);
 }
@@ -79,6 +101,21 @@ InboxPage InboxReader::page(const InboxFilter& filter, std::size_t limit, std::i
     session = KeptSession(*filter.mailbox, *filter.session).name();
   } else if (filter.mailbox) {
     mailbox = KeptSession(*filter.mailbox, {}).name();
+  }
+  if (filter.state == InboxState::ended) {
+    static const std::string kEnded =
+        std::string("SELECT ")
+            .append(kResultColumns)
+            .append(
+                " FROM (SELECT * FROM #inbox_results ORDER BY keep_until_ms DESC LIMIT $1::bigint) AS r WHERE "
+                "($3::text IS NULL OR source=$3) AND ($4::text IS NULL OR session=$4) AND ($5::text IS NULL OR "
+                "starts_with(session,$5)) AND ($6::text IS NULL OR frame_id=$6 OR type=$6 OR code=$6 OR "
+                "substr(session,strpos(session,chr(31))+1)=$6 OR coalesce(strpos(detail,$6),0)>0) ORDER BY "
+                "keep_until_ms DESC LIMIT $2::bigint");
+    for (const Row& row : connection_.run(kEnded, kPageLooks, limit, filter.source, session, mailbox, filter.text)) {
+      page.frames.push_back(endedInfoOf(row));
+    }
+    return page;
   }
   std::size_t looked = 0;
   std::int64_t last = 0;
@@ -149,29 +186,12 @@ std::optional<InboxInfo> InboxReader::find(std::string_view source, std::string_
     noteAway(known, info);
     return info;
   }
-  const Result result = connection_.run(
-      "SELECT origin,session,CASE WHEN origin='' THEN 0 ELSE sequence END,outcome,coalesce(code,'rejected'),"
-      "coalesce(detail,''),keep_until_ms FROM #inbox_results WHERE frame_id=$2 AND source=$1 ORDER BY keep_until_ms "
-      "DESC LIMIT 1",
-      source, messageId);
-  if (result.empty()) {
-    return std::nullopt;
-  }
-  const Row ended = result.front();
-  InboxInfo info;
-  info.messageId = messageId;
-  info.source = source;
-  info.origin = ended.text(0);
-  info.mailbox = KeptSession::mailboxOf(ended.view(1));
-  info.session = KeptSession::sessionOf(ended.view(1));
-  info.sequence = ended.as<std::uint64_t>(2);
-  info.state = InboxState::ended;
-  if (ended.as<Outcome>(3) != Outcome::ack) {
-    info.reason = ended.text(4);
-  }
-  info.lastError = ended.text(5);
-  info.keptUntil = ended.instant(6);
-  return info;
+  static const std::string kEnded =
+      std::string("SELECT ")
+          .append(kResultColumns)
+          .append(" FROM #inbox_results WHERE frame_id=$2 AND source=$1 ORDER BY keep_until_ms DESC LIMIT 1");
+  const Result ended = connection_.run(kEnded, source, messageId);
+  return ended.empty() ? std::nullopt : std::optional(endedInfoOf(ended.front()));
 }
 
 std::optional<InboundFrame> InboxReader::frame(std::string_view source, std::string_view messageId, std::int64_t row) {

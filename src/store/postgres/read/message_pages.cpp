@@ -20,7 +20,7 @@ constexpr int kErrorColumn = 9;
 constexpr int kKeyColumn = 11;
 // Behind the columns of `infoOf`.
 constexpr int kNextColumn = 12;
-constexpr int kStoredColumns = 7;
+constexpr int kStoredColumns = 8;
 
 std::string infoColumns() {
   return std::string("p.name,s.name,o.type,o.sequence,")
@@ -34,7 +34,7 @@ std::string infoColumns() {
 std::string storedColumns() {
   return infoColumns() +
          ",o.expires_at_ms,o.traceparent,o.correlation_id,o.data,o.not_before_ms,(SELECT m.priority FROM "
-         "#session_states AS m WHERE m.session_id=s.id),o.supersede_key";
+         "#session_states AS m WHERE m.session_id=s.id),o.supersede_key,o.resent_of";
 }
 
 constexpr std::string_view kJoined =
@@ -62,7 +62,7 @@ StoredMessage storedOf(const Row& row) {
   message.info = infoOf(row);
   Columns columns(row, kNextColumn);
   columns >> message.expiresAt >> message.traceparent >> message.correlationId >> message.data >> message.notBefore >>
-      message.priority >> message.supersedeKey;
+      message.priority >> message.supersedeKey >> message.resentOf;
   return message;
 }
 
@@ -178,6 +178,7 @@ std::optional<Frame> MessagePages::frame(std::string_view messageId) {
   frame.notBefore = message.notBefore;
   frame.priority = static_cast<std::uint8_t>(message.priority);
   frame.supersedeKey = std::move(message.supersedeKey);
+  frame.resentOf = std::move(message.resentOf);
   return frame;
 }
 

@@ -129,6 +129,7 @@ CREATE OR REPLACE FUNCTION #enqueue(peer text, session text, type text, data tex
                                     idempotency_key text DEFAULT '', priority integer DEFAULT 4,
                                     not_before_ms bigint DEFAULT NULL, expires_at_ms bigint DEFAULT NULL,
                                     traceparent text DEFAULT NULL, correlation_id text DEFAULT NULL,
+                                    resent_of text DEFAULT NULL,
                                     OUT status text, OUT message_id text, OUT sequence bigint)
 LANGUAGE plpgsql AS $body$
 DECLARE
@@ -179,8 +180,9 @@ BEGIN
     UPDATE #session_states AS m SET priority=enqueue.priority WHERE m.session_id=place.session;
   END IF;
   INSERT INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,message_id,type,
-    traceparent,correlation_id,data) VALUES(place.next_key,place.session,enqueue.sequence,now_ms,coalesce(delay_ms,0),
+    traceparent,correlation_id,resent_of,data) VALUES(place.next_key,place.session,enqueue.sequence,now_ms,coalesce(delay_ms,0),
     enqueue.expires_at_ms,delay_ms,enqueue.message_id,enqueue.type,enqueue.traceparent,enqueue.correlation_id,
+    enqueue.resent_of,
     convert_to(enqueue.data,'UTF8'));
   IF place.has_old_snapshot THEN
     PERFORM #confirm(place.session);

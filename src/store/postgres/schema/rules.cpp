@@ -28,7 +28,8 @@ constexpr const char* kShares =
     "#inbound_origins UNION ALL SELECT source,0,0,1,96+2*(octet_length(source)+octet_length(id)),0,0 FROM "
     "#processed_messages UNION ALL SELECT source,0,0,1,128+2*(octet_length(source)+octet_length(origin)+"
     "octet_length(session)+octet_length(frame_id))+octet_length(coalesce(code,'')||coalesce(detail,'')||"
-    "coalesce(result,'')),0,0 FROM #inbox_results UNION ALL SELECT source,0,0,0,0,1,octet_length(data) FROM #inbox) AS "
+    "coalesce(result,'')||type),0,0 FROM #inbox_results UNION ALL SELECT source,0,0,0,0,1,octet_length(data) FROM "
+    "#inbox) AS "
     "r GROUP BY source)";
 
 constexpr Rule kRules[] = {

@@ -98,6 +98,7 @@ CREATE TABLE #outbox(
   type text COLLATE "C" NOT NULL,
   traceparent text,
   correlation_id text,
+  resent_of text COLLATE "C",
   supersede_key text COLLATE "C",
   reason text COLLATE "C",
   last_error text COLLATE "C",
@@ -200,6 +201,7 @@ CREATE TABLE #inbox(
   expires_at_ms bigint,
   traceparent text,
   correlation_id text,
+  resent_of text COLLATE "C",
   failed_at_ms bigint,
   last_error text COLLATE "C",
   data bytea NOT NULL,
@@ -220,6 +222,9 @@ CREATE TABLE #inbox_results(
   detail text,
   result text,
   keep_until_ms bigint NOT NULL,
+  type text COLLATE "C" NOT NULL,
+  starts bigint NOT NULL,
+  ended_at_ms bigint NOT NULL,
   PRIMARY KEY(frame_id, source, origin, session, sequence)
 );
 CREATE INDEX inbox_results_keep_until ON #inbox_results(keep_until_ms);
