@@ -8,6 +8,7 @@
 #include "cli/live_rows.hpp"
 #include "cli/monitoring.hpp"
 #include "cli/open.hpp"
+#include "location/location.hpp"
 #include "records/text.hpp"
 #include "records/unattended.hpp"
 
@@ -225,6 +226,11 @@ private:
         {"log", "wal_bytes", stats_.walBytes, arguments_.logBytes, "B", false,
          "the log has " + records::bytesText(stats_.walBytes)},
     };
+    if (location::isUrl(arguments_.file)) {
+      // The disk is another host's.
+      std::erase_if(figures_,
+                    [](const Figure& figure) { return std::string_view(figure.unit) == "B" && figure.isFloor; });
+    }
   }
 
   const Arguments& arguments_;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fcntl.h>
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <functional>
@@ -17,9 +19,9 @@ class SignWatch : public std::enable_shared_from_this<SignWatch> {
 public:
   using OnSign = std::function<void()>;
   SignWatch(const boost::asio::any_io_executor& strand, std::unique_ptr<store::Signs> signs, OnSign onSign)
-      : signs_(std::move(signs)), onSign_(std::move(onSign)), events_(strand, signs_->descriptor()) {}
-  // The descriptor is that of the signs.
-  ~SignWatch() { events_.release(); }
+      : signs_(std::move(signs)),
+        onSign_(std::move(onSign)),
+        events_(strand, ::fcntl(signs_->descriptor(), F_DUPFD_CLOEXEC, 0)) {}
   SignWatch(const SignWatch&) = delete;
   SignWatch& operator=(const SignWatch&) = delete;
 
@@ -41,6 +43,8 @@ public:
 private:
   void act(store::Signs::Heard what) {
     if (what == store::Signs::Heard::end) {
+      boost::system::error_code ignored;
+      events_.close(ignored);
       return;
     }
     if (what == store::Signs::Heard::sign) {
@@ -53,6 +57,7 @@ private:
 
   const std::unique_ptr<store::Signs> signs_;
   const OnSign onSign_;
+  // A copy: the signs may close theirs, whose number is then another one's.
   boost::asio::posix::stream_descriptor events_;
   bool isStopped_ = false;
 };
