@@ -86,6 +86,9 @@ enum class Errc {
   /// The file's tables are of an earlier version than this release's. Run `ackbox migrate`, or call
   /// `OutboxOperator::migrateFile`, while no process has the file open; the file is untouched.
   schemaOutdated = 29,
+  /// The PostgreSQL database is reached through a pooler, on whose connections neither locks nor prepared statements can
+  /// be relied on. Connect to the server itself; a `PgOutboxWriter` works behind a pooler.
+  pooledConnection = 30,
 };
 
 /// The category of `Errc`; messages name cause and remedy.

@@ -23,7 +23,7 @@ class OutboxManager;
 /// server's `synchronous_commit`, which is turned on where it is off.
 struct PostgresLocation {
   /// A URL or a connection string of libpq, such as `postgres://agent@db.example/orders`. It must lead to the server
-  /// itself and not to a pooler (`Errc::cannotOpen`). Keepalives are set, so that a host that has gone is noticed
+  /// itself and not to a pooler (`Errc::pooledConnection`). Keepalives are set, so that a host that has gone is noticed
   /// after 5 s, unless this text sets its own.
   std::string text = {};
 };

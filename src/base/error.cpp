@@ -54,6 +54,8 @@ constexpr ErrcText kTexts[] = {
      "build, and begin with a new file"},
     {Errc::schemaOutdated,
      "the database was written by an earlier ackbox: run `ackbox migrate` on it while no process has it open"},
+    {Errc::pooledConnection,
+     "the database is reached through a pooler, whose connections keep no locks: connect to the server itself"},
 };
 
 const char* text(Errc errc) noexcept {

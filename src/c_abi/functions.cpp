@@ -60,8 +60,9 @@ constexpr const char* kNames[] = {"ok",
                                   "secrets unreadable",
                                   "other process",
                                   "schema too old",
-                                  "schema outdated"};
-static_assert(std::size(kNames) == ACKBOX_SCHEMA_OUTDATED + 1, "each status below 100 has a name");
+                                  "schema outdated",
+                                  "pooled connection"};
+static_assert(std::size(kNames) == ACKBOX_POOLED_CONNECTION + 1, "each status below 100 has a name");
 constexpr const char* kRefusals[] = {"queue full", "frame too large", "invalid frame"};
 constexpr const char* kOwn[] = {"invalid argument", "nothing", "late", "wrong state", "unexpected"};
 

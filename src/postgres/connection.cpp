@@ -104,9 +104,7 @@ void Connection::connect() {
   PQsetNoticeProcessor(
       handle_, [](void*, const char*) {}, nullptr);
   if (execute(kSetUp).front().integer(0) != processId()) {
-    throw Error(Errc::cannotOpen, nameOf(location_) +
-                                      " is reached through a pooler, whose connections keep no locks: connect to the "
-                                      "server itself");
+    throw Error(Errc::pooledConnection, nameOf(location_));
   }
 }
 

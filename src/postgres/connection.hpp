@@ -29,7 +29,7 @@ namespace ackbox::postgres {
 class Connection {
 public:
   /// Connects, with keepalives on both sides. `location`: a connection string or URL of libpq. Throws `cannotOpen`,
-  /// also where a pooler is between.
+  /// `pooledConnection`.
   explicit Connection(std::string location);
   /// Uses the application's connection, which must outlive this object. Statements are not named, so that a pooler may
   /// stand between.

@@ -135,7 +135,7 @@ TEST_CASE("a manager is not opened behind a pooler") {
   // A pooler names a process of its own: message K, of 12 bytes.
   const SubstitutingProxy pooler(PostgresServer::get().folder() + socket, std::string("K\0\0\0\x0c", 5),
                                  std::string("\0\0\0\x07", 4));
-  CHECK(refusal("host=" + pooler.folder() + " user=postgres dbname=" + database.name()) == Errc::cannotOpen);
+  CHECK(refusal("host=" + pooler.folder() + " user=postgres dbname=" + database.name()) == Errc::pooledConnection);
   CHECK(database.run("SELECT to_regnamespace('ackbox') IS NULL") == "t");
 }
 
