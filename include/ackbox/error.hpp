@@ -86,8 +86,8 @@ enum class Errc {
   /// The file's tables are of an earlier version than this release's. Run `ackbox migrate`, or call
   /// `OutboxOperator::migrateFile`, while no process has the file open; the file is untouched.
   schemaOutdated = 29,
-  /// The PostgreSQL database is reached through a pooler, on whose connections neither locks nor prepared statements can
-  /// be relied on. Connect to the server itself; a `PgOutboxWriter` works behind a pooler.
+  /// The PostgreSQL database is reached through a pooler, which keeps neither locks nor prepared statements. Connect to
+  /// the server itself; a `PgOutboxWriter` works behind a pooler.
   pooledConnection = 30,
 };
 

@@ -39,11 +39,14 @@ std::string shown(const std::filesystem::path& place) {
   if (!isUrl(place)) {
     return text;
   }
-  text.resize(std::min(text.find('?'), text.size()));
+  // As libpq reads it: a question mark before the @ belongs to the password.
   const std::size_t host = text.find(kEndOfScheme) + kEndOfScheme.size();
-  const std::size_t end = std::min(text.find('/', host), text.size());
-  const std::size_t user = text.rfind('@', end);
-  return user == std::string::npos || user < host ? text : text.erase(host, user + 1 - host);
+  const std::size_t user = text.rfind('@', text.find('/', host));
+  if (user != std::string::npos && user >= host) {
+    text.erase(host, user + 1 - host);
+  }
+  text.resize(std::min(text.find('?'), text.size()));
+  return text;
 }
 
 OutboxManager openManager(const std::filesystem::path& place, OutboxOptions options) {

@@ -23,12 +23,12 @@
 #include "manager/facade/core.hpp"
 #include "manager/run/commit_queue.hpp"
 #include "manager/run/file_watch.hpp"
-#include "manager/run/sign_watch.hpp"
 #include "manager/run/health_watch.hpp"
 #include "manager/run/policy_lookup.hpp"
 #include "manager/run/reply_guard.hpp"
 #include "manager/run/run_handoff.hpp"
 #include "manager/run/senders.hpp"
+#include "manager/run/sign_watch.hpp"
 #include "manager/run/wakeup.hpp"
 #include "store/store.hpp"
 

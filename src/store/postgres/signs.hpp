@@ -10,9 +10,9 @@
 
 namespace ackbox::store::postgres {
 
-/// Reports to the other processes that rows were committed, after the commit and on a connection of its own: in the commit's
-/// transaction, a NOTIFY would let one transaction of the whole server commit at a time. While one is under way, no
-/// other is begun. Those that get none find the rows at their next poll.
+/// Reports to the other processes that rows were committed, after the commit and on a connection of its own: in the
+/// commit's transaction, a NOTIFY would let one transaction of the whole server commit at a time. While one is under
+/// way, no other is begun. Those that get none find the rows at their next poll.
 ///
 /// Thread-safety: none.
 class Notifier {
