@@ -62,6 +62,7 @@ InboxInfo frameInfoOf(const Row& row) {
 constexpr std::string_view kResultColumns =
     "frame_id,source,origin,session,CASE WHEN origin='' THEN 0 ELSE sequence END,outcome,coalesce(code,'rejected'),"
     "coalesce(detail,''),keep_until_ms,type,starts,ended_at_ms";
+constexpr int kResultChosenColumn = 12;
 
 InboxInfo endedInfoOf(const Row& row) {
   InboxInfo info;
@@ -83,6 +84,20 @@ std::string frameSelect(std::string_view rest) {
   return std::string("SELECT ").append(kInfoColumns).append(" FROM #inbox AS i").append(rest);
 }
 
+// The refusals that are kept, the last first, and whether the filter chooses each.
+const std::string& refusedSelect() {
+  static const std::string kSelect =
+      std::string("SELECT ")
+          .append(kResultColumns)
+          .append(
+              ",(CASE WHEN ($3::text IS NULL OR source=$3) AND ($4::text IS NULL OR session=$4) AND ($5::text IS NULL "
+              "OR starts_with(session,$5)) AND ($6::text IS NULL OR frame_id=$6 OR type=$6 OR code=$6 OR "
+              "strpos(session,$6)>0 OR strpos(source,$6)>0 OR strpos(detail,$6)>0) THEN 1 ELSE 0 END)::bigint FROM "
+              "#inbox_results WHERE outcome<>0 ORDER BY keep_until_ms DESC,frame_id,source,origin,session,sequence "
+              "LIMIT $1::bigint OFFSET $2::bigint");
+  return kSelect;
+}
+
 }  // namespace
 
 InboxPage InboxReader::page(const InboxFilter& filter, std::size_t limit, std::int64_t after) {
@@ -90,37 +105,25 @@ InboxPage InboxReader::page(const InboxFilter& filter, std::size_t limit, std::i
   static const std::string kSelect = frameSelect(
       " WHERE i.id>$2::bigint AND ($4::text IS NULL OR i.source=$4) AND ($5::text IS NULL OR i.session=$5) AND "
       "($6::text IS NULL OR starts_with(i.session,$6)) AND ($7::text IS NULL OR i.frame_id=$7 OR i.type=$7 OR "
-      "substr(i.session,strpos(i.session,chr(31))+1)=$7 OR coalesce(strpos(i.last_error,$7),0)>0) ORDER BY i.id LIMIT "
-      "$3::bigint");
+      "strpos(i.session,$7)>0 OR strpos(i.source,$7)>0 OR strpos(i.last_error,$7)>0) ORDER BY i.id LIMIT $3::bigint");
   InboxPage page;
   const std::vector<Application> known = applications();
   // The name of a mailbox's session begins with the mailbox.
-  std::optional<std::string> session = filter.session;
-  std::optional<std::string> mailbox;
+  InboxFilter kept = filter;
   if (filter.mailbox && filter.session) {
-    session = KeptSession(*filter.mailbox, *filter.session).name();
+    kept.session = KeptSession(*filter.mailbox, *filter.session).name();
+    kept.mailbox.reset();
   } else if (filter.mailbox) {
-    mailbox = KeptSession(*filter.mailbox, {}).name();
+    kept.mailbox = KeptSession(*filter.mailbox, {}).name();
   }
   if (filter.state == InboxState::ended) {
-    static const std::string kEnded =
-        std::string("SELECT ")
-            .append(kResultColumns)
-            .append(
-                " FROM (SELECT * FROM #inbox_results ORDER BY keep_until_ms DESC LIMIT $1::bigint) AS r WHERE "
-                "($3::text IS NULL OR source=$3) AND ($4::text IS NULL OR session=$4) AND ($5::text IS NULL OR "
-                "starts_with(session,$5)) AND ($6::text IS NULL OR frame_id=$6 OR type=$6 OR code=$6 OR "
-                "substr(session,strpos(session,chr(31))+1)=$6 OR coalesce(strpos(detail,$6),0)>0) ORDER BY "
-                "keep_until_ms DESC LIMIT $2::bigint");
-    for (const Row& row : connection_.run(kEnded, kPageLooks, limit, filter.source, session, mailbox, filter.text)) {
-      page.frames.push_back(endedInfoOf(row));
-    }
+    refused(page, kept, limit, after);
     return page;
   }
   std::size_t looked = 0;
   std::int64_t last = 0;
-  const Result rows = connection_.run(kSelect, options_.clock->wallNow(), after, kPageLooks, filter.source, session,
-                                      mailbox, filter.text);
+  const Result rows = connection_.run(kSelect, options_.clock->wallNow(), after, kPageLooks, kept.source, kept.session,
+                                      kept.mailbox, kept.text);
   for (const Row& row : rows) {
     ++looked;
     InboxInfo info = frameInfoOf(row);
@@ -137,6 +140,21 @@ InboxPage InboxReader::page(const InboxFilter& filter, std::size_t limit, std::i
     }
   }
   return page;
+}
+
+void InboxReader::refused(InboxPage& page, const InboxFilter& kept, std::size_t limit, std::int64_t after) {
+  std::size_t looked = 0;
+  for (const Row& row :
+       connection_.run(refusedSelect(), kPageLooks, after, kept.source, kept.session, kept.mailbox, kept.text)) {
+    ++looked;
+    if (row.integer(kResultChosenColumn) != 0) {
+      page.frames.push_back(endedInfoOf(row));
+    }
+    if (page.frames.size() == limit || looked == kPageLooks) {
+      page.next = after + static_cast<std::int64_t>(looked);
+      break;
+    }
+  }
 }
 
 UnattendedFrames InboxReader::unattended() {

@@ -31,6 +31,8 @@ public:
                                                         std::int64_t row);
 
 private:
+  /// Fills `page`; the session and the mailbox of `kept` are those of its rows.
+  void refused(InboxPage& page, const InboxFilter& kept, std::size_t limit, std::int64_t after);
   [[nodiscard]] Reason runReason(const InboxInfo& frame, std::int64_t owner);
   void explainWaiting(const InboxInfo& frame, std::span<const Application> applications, std::vector<Reason>& reasons);
   void explainFirst(const InboxInfo& first, std::int64_t owner, std::span<const Application> applications,

@@ -195,9 +195,9 @@ SessionPage PostgresReader::sessions(const SessionFilter& filter, std::size_t li
   return impl_->inSnapshot([&] {
     static const std::string kSelect =
         sessionSelect() +
-        "s.id>$1::bigint AND ($2::text IS NULL OR p.name=$2) AND (NOT $3::boolean OR EXISTS(SELECT 1 "
-        "FROM #outbox AS o WHERE o.session_id=s.id AND o.sequence>0 AND o.state<>3)) ORDER BY s.id "
-        "LIMIT $4::bigint";
+        "s.id>$1::bigint AND ($2::text IS NULL OR p.name=$2) AND (NOT $3::boolean OR m.paused_at_ms<>0 OR EXISTS("
+        "SELECT 1 FROM #outbox AS o WHERE o.session_id=s.id AND o.sequence>0 AND o.state<>3)) ORDER BY s.id LIMIT "
+        "$4::bigint";
     SessionPage page;
     for (const Row& row : impl_->connection.run(kSelect, after, filter.peer, filter.occupied, limit)) {
       page.sessions.push_back(sessionStatsOf(row));

@@ -228,6 +228,8 @@ CREATE TABLE #inbox_results(
   PRIMARY KEY(frame_id, source, origin, session, sequence)
 );
 CREATE INDEX inbox_results_keep_until ON #inbox_results(keep_until_ms);
+-- Refusals only, however many other results there are.
+CREATE INDEX inbox_results_refused ON #inbox_results(keep_until_ms) WHERE outcome<>0;
 -- Differences, of which the sum counts: no transaction waits for another to count. Rows are folded now and then.
 CREATE TABLE #sender_shares(
   source text COLLATE "C" NOT NULL,
