@@ -78,7 +78,7 @@ public:
   [[nodiscard]] std::vector<std::string> problems() const {
     std::vector<std::string> texts;
     if (!damage_.empty()) {
-      texts.push_back("stored messages cannot be read (" + damage_ + "); " + damageAdvice(arguments_.file.string()));
+      texts.push_back("stored messages cannot be read (" + damage_ + "); " + damageAdvice(arguments_.file));
     }
     for (const Health health : {Health::critical, Health::warning}) {
       for (const Figure& figure : figures_) {

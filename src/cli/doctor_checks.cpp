@@ -248,7 +248,7 @@ private:
   void lookAtMessages() {
     if (const std::string damage = rowDamage(*reader_); !damage.empty()) {
       add("messages", Weight::problem, "stored messages cannot be read, and some may not be delivered: " + damage,
-          damageAdvice(text_));
+          damageAdvice(file_));
     }
   }
 

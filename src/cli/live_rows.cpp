@@ -3,10 +3,15 @@
 #include "ackbox/error.hpp"
 #include "ackbox/message_page.hpp"
 #include "cli/open.hpp"
+#include "location/location.hpp"
 
 namespace ackbox::cli {
 
-std::string damageAdvice(const std::string& file) {
+std::string damageAdvice(const std::filesystem::path& place) {
+  const std::string file = location::shown(place);
+  if (location::isUrl(place)) {
+    return "ackbox verify " + file + " names what is damaged; a backup of the database has the rest";
+  }
   return "keep a copy of the file with its log; ackbox verify " + file + " names what is damaged, ackbox repair " +
          file + " mends what can be made of the rest, and ackbox restore BACKUP " + file +
          " goes back to a backup (docs/restore.md)";

@@ -173,8 +173,8 @@ std::string textOf(const Error& error, const Arguments& arguments) {
 /// Reports why a command cannot run; `check` reports it on standard output, which monitoring reads.
 int failure(Console& console, const Arguments& arguments, const std::string& why, bool isDamage = false) {
   if (arguments.command == "check") {
-    return isDamage ? healthWithout(console.world(), Health::critical,
-                                    why + "; " + damageAdvice(arguments.file.string()), console.json())
+    return isDamage ? healthWithout(console.world(), Health::critical, why + "; " + damageAdvice(arguments.file),
+                                    console.json())
                     : healthWithout(console.world(), Health::unknown, why, console.json());
   }
   return console.fail(kCannot, why);

@@ -9,6 +9,7 @@
 #include "cli/open.hpp"
 #include "cli/record_table.hpp"
 #include "cli/stats_view.hpp"
+#include "location/location.hpp"
 #include "records/peer.hpp"
 #include "records/session.hpp"
 #include "records/stats.hpp"
@@ -77,7 +78,8 @@ int top(Console& console, const Arguments& arguments) {
       if (isLive) {
         world.out << "\x1b[H\x1b[J";
       }
-      console.say(arguments.file.filename().string() + "  " + records::instantText(console.now()));
+      console.say(std::filesystem::path(location::shown(arguments.file)).filename().string() + "  " +
+                  records::instantText(console.now()));
       console.say(ratesText(before, sample));
       world.out << '\n';
       console.table(statsTable(sample.stats, processes, console.now()));
