@@ -47,8 +47,8 @@ class Shop(threading.Thread):
         try:
             with connection.transaction() as transaction:
                 connection.execute("INSERT INTO orders VALUES (%s, %s)", (self._session, n))
-                status, _, _ = connection.execute(
-                    "SELECT * FROM ackbox.enqueue('bob', %s, 'order', %s)", (self._session, '{"n": %d}' % n)).fetchone()
+                status, = connection.execute(
+                    "SELECT status FROM ackbox.enqueue('bob', %s, 'order', %s)", (self._session, '{"n": %d}' % n)).fetchone()
                 if status != "stored":
                     raise AssertionError("the status is " + status)
                 if n % 4 == 0:

@@ -75,9 +75,21 @@ TEST_CASE("P5: a key or an id makes a statement's enqueue happen once, and a wro
   frame.idempotencyKey = "k";
   sql.store.begin(true);
   CHECK(sql.store.outbox().enqueue(frame).status == EnqueueStatus::duplicate);
+  CHECK_FALSE(sql.store.outbox().enqueue(frame).isConflict);
+  frame.data = "2";
+  CHECK(sql.store.outbox().enqueue(frame).isConflict);
+  frame.idempotencyKey = "m";
+  CHECK(sql.store.outbox().enqueue(frame).isNew());
   sql.store.commit();
+  const auto isConflict = [&](const std::string& arguments) {
+    return sql.client.run("SELECT is_conflict FROM ackbox.enqueue('default'," + arguments + ")");
+  };
+  CHECK(isConflict("'s','test','2', idempotency_key => 'm'") == "f");
+  CHECK(isConflict("'s','test','3', idempotency_key => 'm'") == "t");
+  CHECK(isConflict("'s','testing','2', idempotency_key => 'm'") == "t");
+  CHECK(isConflict("'t','test','2', idempotency_key => 'm'") == "t");
   const store::postgres::PostgresReader reader(sql.database.location(), sql.options);
-  CHECK(reader.stats().pending == 4);
+  CHECK(reader.stats().pending == 5);
   CHECK(reader.verify().findings.empty());
 }
 

@@ -45,7 +45,7 @@ EnqueueReceipt EnqueueSteps::enqueue(const Frame& frame, std::optional<delivery:
   }
   const WallTime now = context_.now();
   // Checked before the limits: a repetition gets its first receipt even if the queue is full.
-  if (auto repetition = keys_.find(frame.idempotencyKey, *peer, now)) {
+  if (auto repetition = keys_.find(frame, *peer, now)) {
     return *repetition;
   }
   if (auto repetition = repetitionOf(frame)) {
@@ -56,7 +56,7 @@ EnqueueReceipt EnqueueSteps::enqueue(const Frame& frame, std::optional<delivery:
     return *refusal;
   }
   EnqueueReceipt receipt = store(*peer, frame, replaced, now);
-  keys_.remember(frame.idempotencyKey, *peer, receipt, now);
+  keys_.remember(frame, *peer, receipt, now);
   return receipt;
 }
 
@@ -66,14 +66,14 @@ PublishReceipt EnqueueSteps::publish(const Frame& frame, std::span<const Subscri
     return *refusal;
   }
   const WallTime now = context_.now();
-  if (auto repetition = keys_.findPublished(frame.idempotencyKey, now)) {
+  if (auto repetition = keys_.findPublished(frame, now)) {
     return *repetition;
   }
   PublishReceipt receipt;
   if (subscribers.empty()) {
     receipt.status = PublishStatus::noSubscriber;
     receipt.detail = "no subscription fits the frame's type and session, so nothing was stored";
-    keys_.rememberPublished(frame.idempotencyKey, {}, receipt, now);
+    keys_.rememberPublished(frame, {}, receipt, now);
     return receipt;
   }
   std::vector<std::vector<Supersedable>> replaced;
@@ -94,7 +94,7 @@ PublishReceipt EnqueueSteps::publish(const Frame& frame, std::span<const Subscri
     EnqueueReceipt made = store(subscribers[index].peer, one, replaced[index], now);
     receipt.messages.push_back({one.peer, std::move(made.messageId), made.sequence, std::move(made.supersededId)});
   }
-  keys_.rememberPublished(frame.idempotencyKey, subscribers, receipt, now);
+  keys_.rememberPublished(frame, subscribers, receipt, now);
   return receipt;
 }
 

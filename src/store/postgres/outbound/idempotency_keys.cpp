@@ -14,20 +14,28 @@ constexpr delivery::PeerKey kOfPublish = 0;
 // The minimum time between two checks of a key that outlasts its retention.
 constexpr std::chrono::milliseconds kExtensionMin = std::chrono::minutes(1);
 
+// What a key was given for, as `#digest` takes it.
+Blob dataOf(const Frame& frame) {
+  return {frame.data.empty() ? std::string_view("null") : frame.data};
+}
+
 }  // namespace
 
-std::optional<EnqueueReceipt> IdempotencyKeys::find(std::string_view key, delivery::PeerKey peer, WallTime now) {
+std::optional<EnqueueReceipt> IdempotencyKeys::find(const Frame& frame, delivery::PeerKey peer, WallTime now) {
+  const std::string& key = frame.idempotencyKey;
   if (key.empty()) {
     return std::nullopt;
   }
   const Result result = context_.connection.run(
-      "SELECT message_id,sequence,keep_until_ms FROM #idempotency_keys WHERE key=$1 AND peer_id=$2 FOR NO KEY UPDATE",
-      key, peer);
+      "SELECT message_id,sequence,keep_until_ms,digest<>#digest($3,$4,$5) FROM #idempotency_keys WHERE key=$1 AND "
+      "peer_id=$2 FOR NO KEY UPDATE",
+      key, peer, frame.session, frame.type, dataOf(frame));
   if (result.empty()) {
     return std::nullopt;
   }
   const Row row = result.front();
   EnqueueReceipt first{EnqueueStatus::duplicate, row.text(0), row.as<std::uint64_t>(1), {}};
+  first.isConflict = row.integer(3) != 0;
   if (row.instant(2) > now || hasMessage(key, peer, first.messageId)) {
     return first;
   }
@@ -36,25 +44,27 @@ std::optional<EnqueueReceipt> IdempotencyKeys::find(std::string_view key, delive
   return std::nullopt;
 }
 
-std::optional<PublishReceipt> IdempotencyKeys::findPublished(std::string_view key, WallTime now) {
-  if (!find(key, kOfPublish, now)) {
+std::optional<PublishReceipt> IdempotencyKeys::findPublished(const Frame& frame, WallTime now) {
+  const std::optional<EnqueueReceipt> first = find(frame, kOfPublish, now);
+  if (!first) {
     return std::nullopt;
   }
-  PublishReceipt receipt{PublishStatus::duplicate, publishedWith(key), {}};
+  PublishReceipt receipt{PublishStatus::duplicate, publishedWith(frame.idempotencyKey), {}, first->isConflict};
   if (receipt.messages.empty()) {
     receipt.detail = "nobody had subscribed when the key was first used: nothing was stored then or now";
   }
   return receipt;
 }
 
-void IdempotencyKeys::rememberPublished(std::string_view key, std::span<const Subscriber> subscribers,
+void IdempotencyKeys::rememberPublished(const Frame& frame, std::span<const Subscriber> subscribers,
                                         const PublishReceipt& receipt, WallTime now) {
   EnqueueReceipt first;
   if (!receipt.messages.empty()) {
     first.messageId = receipt.messages.front().messageId;
     first.sequence = receipt.messages.front().sequence;
   }
-  remember(key, kOfPublish, first, now);
+  const std::string& key = frame.idempotencyKey;
+  remember(frame, kOfPublish, first, now);
   for (std::size_t index = 0; !key.empty() && index < subscribers.size(); ++index) {
     const PublishedMessage& message = receipt.messages[index];
     context_.connection.run(
@@ -63,15 +73,17 @@ void IdempotencyKeys::rememberPublished(std::string_view key, std::span<const Su
   }
 }
 
-void IdempotencyKeys::remember(std::string_view key, delivery::PeerKey peer, const EnqueueReceipt& receipt,
+void IdempotencyKeys::remember(const Frame& frame, delivery::PeerKey peer, const EnqueueReceipt& receipt,
                                WallTime now) {
-  if (key.empty()) {
+  if (frame.idempotencyKey.empty()) {
     return;
   }
   purge(now);
   context_.connection.run(
-      "INSERT INTO #idempotency_keys(key,peer_id,message_id,sequence,keep_until_ms) VALUES($1,$2,$3,$4,$5)", key, peer,
-      receipt.messageId, receipt.sequence, now + context_.options.idempotencyRetention);
+      "INSERT INTO #idempotency_keys(key,peer_id,message_id,sequence,keep_until_ms,digest) VALUES($1,$2,$3,$4,$5,"
+      "#digest($6,$7,$8))",
+      frame.idempotencyKey, peer, receipt.messageId, receipt.sequence, now + context_.options.idempotencyRetention,
+      frame.session, frame.type, dataOf(frame));
 }
 
 void IdempotencyKeys::purge(WallTime now) {

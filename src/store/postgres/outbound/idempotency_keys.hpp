@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ackbox/frame.hpp"
 #include "ackbox/publication.hpp"
 #include "ackbox/receipt.hpp"
 #include "store/postgres/context.hpp"
@@ -18,11 +19,11 @@ class IdempotencyKeys {
 public:
   explicit IdempotencyKeys(Context& context) : context_(context) {}
 
-  /// The receipt of the first enqueue to `peer` with the key; nothing if there was none, or it is over.
-  [[nodiscard]] std::optional<EnqueueReceipt> find(std::string_view key, delivery::PeerKey peer, WallTime now);
-  [[nodiscard]] std::optional<PublishReceipt> findPublished(std::string_view key, WallTime now);
-  void remember(std::string_view key, delivery::PeerKey peer, const EnqueueReceipt& receipt, WallTime now);
-  void rememberPublished(std::string_view key, std::span<const Subscriber> subscribers, const PublishReceipt& receipt,
+  /// The receipt of the first enqueue to `peer` with the key of `frame`; nothing if there was none, or it is over.
+  [[nodiscard]] std::optional<EnqueueReceipt> find(const Frame& frame, delivery::PeerKey peer, WallTime now);
+  [[nodiscard]] std::optional<PublishReceipt> findPublished(const Frame& frame, WallTime now);
+  void remember(const Frame& frame, delivery::PeerKey peer, const EnqueueReceipt& receipt, WallTime now);
+  void rememberPublished(const Frame& frame, std::span<const Subscriber> subscribers, const PublishReceipt& receipt,
                          WallTime now);
 
 private:

@@ -122,6 +122,10 @@ CREATE OR REPLACE FUNCTION #new_id(now_ms bigint) RETURNS text LANGUAGE sql AS $
   SELECT overlay(gen_random_uuid()::text PLACING substr(t.hex,1,8) || '-' || substr(t.hex,9,4) || '-7' FROM 1 FOR 15)
     FROM (SELECT lpad(to_hex(now_ms),12,'0') AS hex) AS t
 $body$;
+-- What an idempotency key was given for. Neither a session nor a type has a zero byte.
+CREATE OR REPLACE FUNCTION #digest(session text, type text, data bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS $body$
+  SELECT sha256(convert_to(session,'UTF8') || '\x00'::bytea || convert_to(type,'UTF8') || '\x00'::bytea || data)
+$body$;
 -- An enqueue in the caller's transaction, from any client and under any isolation; `status` is as in a receipt. The
 -- limits of a process's options do not count here. Of two transactions that use a new key, the second waits for the
 -- first.
@@ -130,7 +134,8 @@ CREATE OR REPLACE FUNCTION #enqueue(peer text, session text, type text, data tex
                                     not_before_ms bigint DEFAULT NULL, expires_at_ms bigint DEFAULT NULL,
                                     traceparent text DEFAULT NULL, correlation_id text DEFAULT NULL,
                                     resent_of text DEFAULT NULL,
-                                    OUT status text, OUT message_id text, OUT sequence bigint)
+                                    OUT status text, OUT message_id text, OUT sequence bigint,
+                                    OUT is_conflict boolean)
 LANGUAGE plpgsql AS $body$
 DECLARE
   now_ms bigint := floor(extract(epoch FROM clock_timestamp())*1000);
@@ -138,12 +143,15 @@ DECLARE
   to_peer bigint;
   lane integer := CASE WHEN enqueue.session='' THEN enqueue.priority+1 ELSE 0 END;
   delay_ms bigint := CASE WHEN enqueue.not_before_ms>now_ms THEN enqueue.not_before_ms END;
+  given bytea := CASE WHEN enqueue.idempotency_key<>'' THEN #digest(enqueue.session,enqueue.type,
+    convert_to(enqueue.data,'UTF8')) END;
   place record;
 BEGIN
   IF enqueue.type='' OR enqueue.priority NOT BETWEEN 0 AND 9 OR enqueue.session ~ '[[:cntrl:]]' THEN
     RAISE EXCEPTION 'type must not be empty, priority is 0 to 9, and a session has no control characters'
       USING ERRCODE = 'invalid_parameter_value';
   END IF;
+  is_conflict := false;
   PERFORM enqueue.data::json;
   IF current_setting('synchronous_commit')='off' THEN
     PERFORM set_config('synchronous_commit','on',true);
@@ -156,11 +164,11 @@ BEGIN
   IF enqueue.idempotency_key<>'' THEN
     DELETE FROM #idempotency_keys AS k WHERE k.key=enqueue.idempotency_key AND k.peer_id=to_peer AND
       k.keep_until_ms<=now_ms AND NOT EXISTS(SELECT 1 FROM #outbox AS o WHERE o.message_id=k.message_id);
-    INSERT INTO #idempotency_keys AS k (key,peer_id,message_id,sequence,keep_until_ms) VALUES(enqueue.idempotency_key,
-      to_peer,'',0,now_ms+retention_ms) ON CONFLICT DO NOTHING;
+    INSERT INTO #idempotency_keys AS k (key,peer_id,message_id,sequence,keep_until_ms,digest) VALUES(
+      enqueue.idempotency_key,to_peer,'',0,now_ms+retention_ms,given) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
-      SELECT 'duplicate',k.message_id,k.sequence INTO status,message_id,sequence FROM #idempotency_keys AS k WHERE
-        k.key=enqueue.idempotency_key AND k.peer_id=to_peer;
+      SELECT 'duplicate',k.message_id,k.sequence,k.digest<>given INTO status,message_id,sequence,is_conflict FROM
+        #idempotency_keys AS k WHERE k.key=enqueue.idempotency_key AND k.peer_id=to_peer;
       RETURN;
     END IF;
   END IF;

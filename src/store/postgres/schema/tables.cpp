@@ -120,6 +120,8 @@ CREATE TABLE #idempotency_keys(
   message_id text COLLATE "C" NOT NULL,
   sequence bigint NOT NULL,
   keep_until_ms bigint NOT NULL,
+  -- Of the session, type and data that it was given for: #digest.
+  digest bytea NOT NULL,
   PRIMARY KEY(key, peer_id)
 );
 CREATE INDEX idempotency_keys_keep_until ON #idempotency_keys(keep_until_ms);
