@@ -42,11 +42,11 @@ struct PostgresLocation {
 /// Lifetime: must be destroyed before the connection; may outlive the manager.
 class PgOutboxWriter {
 public:
-  /// For any process, with or without a manager. Of `options` it uses the limits and `durability`; the peers are those
-  /// of the database. A manager finds the messages at its next poll.
+  /// For any process, with or without a manager. Of `options` it uses the limits and `durability`: a transaction in
+  /// which `synchronous_commit` is off gets it on, unless that is `processCrash`. The peers are those of the database.
+  /// A manager finds the messages at its next poll.
   ///
-  /// Throws `Error`: `schemaMissing`, `notDurable` (`synchronous_commit` is off, and the connection is in a transaction
-  /// already; otherwise it is turned on), `ioError`, `databaseError`.
+  /// Throws `Error`: `schemaMissing`, `ioError`, `databaseError`.
   explicit PgOutboxWriter(pg_conn* connection, OutboxOptions options = {});
   /// With the options of `manager`, and its peers. `OutboxManager::notify` after the commit saves the wait for a poll.
   PgOutboxWriter(OutboxManager& manager, pg_conn* connection);

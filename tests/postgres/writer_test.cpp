@@ -80,14 +80,25 @@ TEST_CASE("P2: frames and business data commit or roll back together, under ever
   CHECK(OutboxReader(shop.manager).verify().findings.empty());
 }
 
-TEST_CASE("P1: a writer turns synchronous_commit on, and does not begin inside a transaction without it") {
+TEST_CASE("P1: a transaction with an enqueue or a publish waits for its sync, as the options say; others do not") {
   Shop shop;
   shop.client.run("SET synchronous_commit=off");
-  shop.client.run("BEGIN");
-  CHECK_THROWS_AS(PgOutboxWriter(shop.client.connection.get()), Error);
-  shop.client.run("ROLLBACK");
-  const PgOutboxWriter writer(shop.client.connection.get());
-  CHECK(shop.client.run("SHOW synchronous_commit") == "on");
+  PgOutboxWriter writer(shop.client.connection.get());
+  OutboxOptions options;
+  options.durability = Durability::processCrash;
+  PgOutboxWriter fast(shop.client.connection.get(), options);
+  const auto settingAfter = [&](const auto& enqueue) {
+    shop.client.run("BEGIN");
+    enqueue();
+    const std::string setting = shop.client.run("SHOW synchronous_commit");
+    shop.client.run("COMMIT");
+    CHECK(shop.client.run("SHOW synchronous_commit") == "off");
+    return setting;
+  };
+  CHECK(settingAfter([&] { writer.enqueue(frame()); }) == "on");
+  CHECK(settingAfter([&] { writer.publish(frame()); }) == "on");
+  CHECK(settingAfter([&] { fast.enqueue(frame()); }) == "off");
+  CHECK(settingAfter([&] { fast.publish(frame()); }) == "off");
 }
 
 TEST_CASE("a writer needs no manager, and knows the peers of the database") {

@@ -14,15 +14,8 @@ namespace ackbox::store::postgres {
 struct ApplicationWriter::Impl {
   Impl(PGconn* handle, const OutboxOptions& givenOptions) : options(validated(givenOptions)), connection(handle) {
     context.flushRows = [this] { rows.flush(); };
-    const Result found = connection.run("SELECT to_regclass('#meta') IS NULL,current_setting('synchronous_commit')");
-    if (found.front().integer(0) != 0) {
+    if (connection.run("SELECT to_regclass('#meta') IS NULL").front().integer(0) != 0) {
       throw Error(Errc::schemaMissing, "the database has no schema ackbox");
-    }
-    if (options.durability == Durability::powerCut && found.front().text(1) == "off") {
-      if (connection.inTransaction()) {
-        throw Error(Errc::notDurable, "synchronous_commit is off");
-      }
-      connection.run("SET synchronous_commit=on");
     }
   }
 
@@ -43,8 +36,22 @@ struct ApplicationWriter::Impl {
     if (!options.adoptPeers && std::ranges::find(configured, name, &PeerOptions::name) == configured.end()) {
       return std::nullopt;
     }
-    const Result result = connection.run("SELECT id FROM #peers WHERE name=$1 AND removed_at_ms=0", name);
-    return result.empty() ? std::nullopt : std::optional(result.front().integer(0));
+    const Result result = connection.run(
+        "SELECT id,current_setting('synchronous_commit')='off' FROM #peers WHERE name=$1 AND removed_at_ms=0", name);
+    if (result.empty()) {
+      return std::nullopt;
+    }
+    if (result.front().integer(1) != 0) {
+      waitForSync();
+    }
+    return result.front().integer(0);
+  }
+  // For this transaction alone: behind a pooler, the next one may be on another connection to the server.
+  void waitForSync() {
+    if (options.durability == Durability::powerCut) {
+      connection.run(
+          "SELECT set_config('synchronous_commit','on',true) WHERE current_setting('synchronous_commit')='off'");
+    }
   }
 
   const OutboxOptions options;
@@ -66,7 +73,10 @@ EnqueueReceipt ApplicationWriter::enqueue(const Frame& frame) {
 }
 
 PublishReceipt ApplicationWriter::publish(const Frame& frame) {
-  return impl_->run([&] { return impl_->steps.publish(frame, subscribersOf(impl_->connection, frame)); });
+  return impl_->run([&] {
+    impl_->waitForSync();
+    return impl_->steps.publish(frame, subscribersOf(impl_->connection, frame));
+  });
 }
 
 }  // namespace ackbox::store::postgres
