@@ -168,6 +168,7 @@ void Connection::postWith(std::string_view sql, const Parameters& parameters) {
 Result Connection::runTogether(std::string_view sql, const Parameters& parameters) {
   const std::vector<Posted> posted = std::exchange(posted_, {});
   std::vector<std::string> names;
+  names.reserve(posted.size() + 1);
   for (const Posted& one : posted) {
     names.push_back(prepared(one.sql));
   }

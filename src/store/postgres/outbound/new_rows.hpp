@@ -22,7 +22,7 @@ struct SessionName {
   /// 0 for a session.
   int lane = 0;
 
-  auto operator<=>(const SessionName&) const = default;
+  auto operator<=>(const SessionName&) const = default;  // NOLINT(modernize-use-nullptr): version 14 misreads it
 };
 
 /// The end of a session whose gate this transaction holds.

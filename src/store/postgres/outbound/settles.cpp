@@ -308,7 +308,7 @@ std::optional<LocatedMessage> Settles::locate(std::string_view messageId) {
 }
 
 std::optional<SettledMessage> Settles::applyAlone(const Settlement& settlement) {
-  const std::optional<SettledMessage> settled = apply(settlement, false);
+  std::optional<SettledMessage> settled = apply(settlement, false);
   write();
   return settled;
 }

@@ -8,9 +8,9 @@ namespace {
 
 /// A condition on the rows: `sql` gives the key of each row that breaks it.
 struct Rule {
-  const char* table;
-  const char* problem;
-  const char* sql;
+  const char* table = nullptr;
+  const char* problem = nullptr;
+  const char* sql = nullptr;
   bool isOfGauges = false;
 };
 
