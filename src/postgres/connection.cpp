@@ -14,11 +14,13 @@ constexpr int kServerLeast = 140'000;
 constexpr const char* kKeywords[] = {
     "fallback_application_name", "connect_timeout",  "keepalives_idle", "keepalives_interval",
     "keepalives_count",          "tcp_user_timeout", "dbname",          nullptr};
+// Statements find their rows by keys; a plan that was made while a table was small must not read the whole of it later.
 // The server notices the same of this host, and a process that has ended even during a statement. A pooler answers with
 // a number of its own for the server's process.
 constexpr const char* kSetUp =
     "SET tcp_keepalives_idle=2;SET tcp_keepalives_interval=1;SET tcp_keepalives_count=3;SET tcp_user_timeout=5000;"
-    "SET client_connection_check_interval=50;SELECT set_config('synchronous_commit','on',false) WHERE "
+    "SET client_connection_check_interval=50;SET enable_seqscan=off;SET jit=off;SELECT "
+    "set_config('synchronous_commit','on',false) WHERE "
     "current_setting('synchronous_commit')='off';SELECT pg_backend_pid()";
 
 }  // namespace
@@ -149,6 +151,10 @@ void Connection::postWith(std::string_view sql, const Parameters& parameters) {
     static_cast<void>(runWith(sql, parameters));
     return;
   }
+  keep(sql, parameters);
+}
+
+void Connection::keep(std::string_view sql, const Parameters& parameters) {
   Posted posted{std::string(sql), {}, {}};
   for (int place = 0; place < parameters.count(); ++place) {
     const char* const value = parameters.values()[place];
@@ -165,17 +171,16 @@ void Connection::postWith(std::string_view sql, const Parameters& parameters) {
   posted_.push_back(std::move(posted));
 }
 
-Result Connection::runTogether(std::string_view sql, const Parameters& parameters) {
+std::vector<Result> Connection::collect(std::size_t count) {
   const std::vector<Posted> posted = std::exchange(posted_, {});
-  std::vector<std::string> names;
-  names.reserve(posted.size() + 1);
+  std::vector<const char*> names;
+  names.reserve(posted.size());
   for (const Posted& one : posted) {
-    names.push_back(prepared(one.sql));
+    names.push_back(prepared(one.sql).c_str());
   }
-  names.push_back(prepared(sql));
-  const auto sent = [this, sql](int isSent) {
+  const auto sent = [this, &posted](int isSent) {
     if (isSent == 0) {
-      throw Error(Errc::ioError, std::string(PQerrorMessage(handle_)) + "in: " + std::string(sql.substr(0, 200)));
+      throw Error(Errc::ioError, std::string(PQerrorMessage(handle_)) + "in: " + posted.back().sql.substr(0, 200));
     }
   };
   sent(PQenterPipelineMode(handle_));
@@ -187,15 +192,13 @@ Result Connection::runTogether(std::string_view sql, const Parameters& parameter
       values.push_back(value ? value->c_str() : nullptr);
       lengths.push_back(value ? static_cast<int>(value->size()) : 0);
     }
-    sent(PQsendQueryPrepared(handle_, names[index].c_str(), static_cast<int>(values.size()), values.data(),
-                             lengths.data(), one.formats.data(), 0));
+    sent(PQsendQueryPrepared(handle_, names[index], static_cast<int>(values.size()), values.data(), lengths.data(),
+                             one.formats.data(), 0));
   }
-  sent(PQsendQueryPrepared(handle_, names.back().c_str(), parameters.count(), parameters.values(), parameters.lengths(),
-                           parameters.formats(), 0));
   sent(PQpipelineSync(handle_));
   std::exception_ptr failure;
-  std::optional<Result> last;
-  for (std::size_t index = 0; index < names.size(); ++index) {
+  std::vector<Result> last;
+  for (std::size_t index = 0; index < posted.size(); ++index) {
     PGresult* const result = next();
     if (failure) {
       // What follows a failed statement was passed over.
@@ -203,7 +206,10 @@ Result Connection::runTogether(std::string_view sql, const Parameters& parameter
       continue;
     }
     try {
-      last.emplace(checked(result, index < posted.size() ? std::string_view(posted[index].sql) : sql));
+      Result owned = checked(result, posted[index].sql);
+      if (index + count >= posted.size()) {
+        last.push_back(std::move(owned));
+      }
     } catch (const Error&) {
       failure = std::current_exception();
     }
@@ -214,7 +220,12 @@ Result Connection::runTogether(std::string_view sql, const Parameters& parameter
   if (failure) {
     std::rethrow_exception(failure);
   }
-  return *std::move(last);
+  return last;
+}
+
+Result Connection::runTogether(std::string_view sql, const Parameters& parameters) {
+  keep(sql, parameters);
+  return std::move(collect(1).front());
 }
 
 PGresult* Connection::next() const {

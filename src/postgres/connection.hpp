@@ -51,6 +51,14 @@ public:
     postWith(sql, Parameters(values...));
   }
   void postWith(std::string_view sql, const Parameters& parameters);
+  /// The same for a statement of which the result is wanted: `collect` follows, with no other call in between but
+  /// this. Not on the application's connection.
+  template <typename... Values>
+  void ask(std::string_view sql, const Values&... values) {
+    keep(sql, Parameters(values...));
+  }
+  /// Runs what is posted and asked in one way to the server; returns the results of the last `count` statements.
+  std::vector<Result> collect(std::size_t count);
   /// What is posted is not run.
   void forgetPosted() noexcept { posted_.clear(); }
   /// Runs statements without parameters, or one if others are posted; the result is that of the last one.
@@ -85,6 +93,7 @@ private:
   void connect();
   /// The name of the statement, which is prepared if it is new.
   const std::string& prepared(std::string_view sql);
+  void keep(std::string_view sql, const Parameters& parameters);
   Result runTogether(std::string_view sql, const Parameters& parameters);
   /// The result of one statement in the pipeline.
   [[nodiscard]] PGresult* next() const;

@@ -138,6 +138,7 @@ std::int64_t Counts::value(Count count) {
       }
     }
     isKnown_ = true;
+    isRecent_ = true;
   }
   return base_.at(placeOf(count)) + own_.at(placeOf(count));
 }
@@ -146,6 +147,16 @@ Fill Counts::fill() {
   const auto at = [this](Count count) { return std::max<std::int64_t>(0, value(count)); };
   return {static_cast<std::uint64_t>(at(Count::pending) + at(Count::sent)),
           static_cast<std::uint64_t>(at(Count::pendingBytes))};
+}
+
+Counts& Counts::recent(SteadyTime now) noexcept {
+  constexpr std::chrono::seconds kRecent(1);
+  if (isRecent_ && now - readAt_ < kRecent) {
+    isKnown_ = true;
+  } else if (!isKnown_) {
+    readAt_ = now;
+  }
+  return *this;
 }
 
 void Counts::add(delivery::PeerKey peer, Count count, std::int64_t difference) {
@@ -198,6 +209,7 @@ void Counts::rolledBack() noexcept {
   own_ = {};
   scopes_.clear();
   isKnown_ = false;
+  isRecent_ = false;
 }
 
 void Counts::scopeUndone() noexcept {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ackbox/clock.hpp"
 #include "ackbox/message.hpp"
 #include "ackbox/stats.hpp"
 #include "delivery/types.hpp"
@@ -66,6 +67,9 @@ public:
   /// The sum of all, with the changes of this transaction; as of the first question in it.
   [[nodiscard]] std::int64_t value(Count count);
   [[nodiscard]] Fill fill();
+  /// For the rest of the transaction, the sums have this store's changes, and others' up to at most a second ago; until
+  /// `refresh`.
+  [[nodiscard]] Counts& recent(SteadyTime now) noexcept;
 
   /// `peer` 0: of the store alone.
   void add(delivery::PeerKey peer, Count count, std::int64_t difference);
@@ -94,6 +98,9 @@ private:
   CountValues base_{};
   std::vector<CountValues> scopes_;
   bool isKnown_ = false;
+  // Whether `base_` was read at `readAt_`, and has all commits of this store since.
+  bool isRecent_ = false;
+  SteadyTime readAt_{};
   int writes_ = 0;
 };
 

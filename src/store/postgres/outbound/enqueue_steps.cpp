@@ -130,7 +130,14 @@ std::optional<EnqueueReceipt> EnqueueSteps::refuse(const Frame& frame, std::span
   if (context_.options.maxPending == 0 && context_.options.maxPendingBytes == 0) {
     return std::nullopt;
   }
-  Fill fill = context_.counts.fill();
+  // Far from the limits, a second is nothing.
+  Fill fill = context_.counts.recent(context_.clock.steadyNow()).fill();
+  const auto isAboveHalf = [](std::uint64_t value, std::uint64_t limit) { return limit != 0 && value > limit / 2; };
+  if (isAboveHalf(fill.rows + times, context_.options.maxPending) ||
+      isAboveHalf(fill.bytes + times * frame.data.size(), context_.options.maxPendingBytes)) {
+    context_.counts.refresh();
+    fill = context_.counts.fill();
+  }
   fill.rows += times - 1;
   fill.bytes += (times - 1) * frame.data.size();
   fill.rows -= std::min<std::uint64_t>(fill.rows, replaced.size());
