@@ -6,9 +6,10 @@ namespace ackbox::store::postgres {
 
 SnapshotView SnapshotView::now(Connection& connection, const std::string& table) {
   const Result result = connection.run(
-      "SELECT pg_current_snapshot()::text, coalesce(pg_current_xact_id_if_assigned()::text,'0'), (SELECT "
-      "coalesce(max(id),0) FROM " +
-      table + " WHERE xid=pg_current_xact_id_if_assigned())");
+      // OFFSET keeps the planner from looking for the greatest key from the table's end on.
+      "SELECT pg_current_snapshot()::text, coalesce(pg_current_xact_id_if_assigned()::text,'0'), CASE WHEN "
+      "pg_current_xact_id_if_assigned() IS NULL THEN 0 ELSE (SELECT coalesce(max(id),0) FROM (SELECT id FROM " +
+      table + " WHERE xid=pg_current_xact_id_if_assigned() OFFSET 0) AS own) END");
   const Row row = result.front();
   return {row.text(0), row.text(1), row.integer(2)};
 }
@@ -23,7 +24,8 @@ SnapshotView SnapshotView::of(const std::string& text) {
   return {text.substr(0, first), text.substr(first + 1, second - first - 1), std::atoll(text.c_str() + second + 1)};
 }
 
-// $1 key, $2 limit, $3 to $5 the view that is read, $6 to $8 the one that was seen.
+// $1 key, $2 limit, $3 to $5 the view that is read (NULL: all that is visible now, outside a transaction), $6 to $8 the
+// one that was seen.
 std::string NewRowsSql::select(std::string_view columns, std::string_view joins, std::string_view condition,
                                bool hasSeen) const {
   std::string sql = std::string("SELECT ").append(columns).append(" FROM ");
@@ -35,7 +37,7 @@ std::string NewRowsSql::select(std::string_view columns, std::string_view joins,
   }
   sql.append(joins).append(" WHERE ").append(row_).append(".id>$1::bigint AND CASE WHEN ").append(row_);
   sql.append(".xid=$4::xid8 THEN ").append(row_).append(".id<=$5::bigint ELSE pg_visible_in_snapshot(").append(row_);
-  sql.append(".xid,$3::pg_snapshot) END");
+  sql.append(".xid,coalesce($3::pg_snapshot,pg_current_snapshot())) END");
   if (hasSeen) {
     sql.append(" AND NOT (").append(row_).append(".xid=$7::xid8 AND ").append(row_).append(".id<=$8::bigint)");
   }
@@ -44,7 +46,7 @@ std::string NewRowsSql::select(std::string_view columns, std::string_view joins,
 
 void NewRowsSql::add(Parameters& parameters, std::int64_t after, std::size_t limit, const SnapshotView& now,
                      const SnapshotView& seen) {
-  parameters.add(after, limit, now.snapshot, now.ownTransaction, now.ownKey);
+  parameters.add(after, limit, NullIfEmpty{now.snapshot}, now.ownTransaction, now.ownKey);
   if (!seen.snapshot.empty()) {
     parameters.add(seen.snapshot, seen.ownTransaction, seen.ownKey);
   }

@@ -39,7 +39,8 @@ public:
   /// A reader that has seen nothing reads all rows in their order, any other one those that its snapshot did not have.
   [[nodiscard]] std::string select(std::string_view columns, std::string_view joins, std::string_view condition,
                                    bool hasSeen) const;
-  /// The parameters of `select`. `seen` without a snapshot: nothing was seen.
+  /// The parameters of `select`. `seen` without a snapshot: nothing was seen; `now`: all that the statement itself
+  /// sees, outside a transaction.
   static void add(Parameters& parameters, std::int64_t after, std::size_t limit, const SnapshotView& now,
                   const SnapshotView& seen);
 

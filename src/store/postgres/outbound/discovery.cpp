@@ -1,14 +1,30 @@
 #include "store/postgres/outbound/discovery.hpp"
 
 #include <exception>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
 namespace ackbox::store::postgres {
+namespace {
+
+// One statement says what is visible to it, and what of that is new. Its orders are no older than its rows: so no row
+// is discovered without the holds that were set before it.
+std::string selectNew(bool hasSeen, std::string_view condition) {
+  const NewRowsSql rows("outbox", "o");
+  return "SELECT v.snapshot,v.orders,n.* FROM (SELECT coalesce($3::pg_snapshot,pg_current_snapshot())::text AS "
+         "snapshot,(SELECT orders FROM #meta) AS orders) AS v LEFT JOIN (" +
+         rows.select(
+             "o.id,o.session_id,o.state,o.due_at_ms AS row_due_at_ms,m.priority,s.peer_id,s.name,s.lane,m.due_at_ms",
+             " JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS m ON m.session_id=o.session_id",
+             std::string(" AND o.state IN (0,2)").append(condition), hasSeen) +
+         ") AS n ON true ORDER BY n.id";
+}
+
+}  // namespace
 
 store::NewRows Discovery::take(std::size_t limit) {
   store::NewRows found;
-  const bool hasNews = hasNews_;
   const auto before = std::pair(scanned_, lastTaken_);
   try {
     while (found.rows.size() < limit && (hasNews_ || !scanned_.snapshot.empty())) {
@@ -30,10 +46,6 @@ store::NewRows Discovery::take(std::size_t limit) {
     found.recalls = context_.recallsDiscovered;
   }
   try {
-    // Read after the rows, so that no row is discovered without the holds that were set before it.
-    if (hasNews) {
-      holds_.refresh();
-    }
     found.holds = holds_.takeChanged();
   } catch (const std::exception&) {
     // The rows are taken; the next call takes the holds.
@@ -43,36 +55,41 @@ store::NewRows Discovery::take(std::size_t limit) {
 }
 
 void Discovery::scan(std::size_t limit, store::NewRows& found) {
-  if (scanned_.snapshot.empty()) {
-    scanned_ = SnapshotView::now(context_.connection, "#outbox");
+  const bool isContinued = !scanned_.snapshot.empty();
+  if (!isContinued) {
     lastTaken_ = 0;
     hasNews_ = false;
-    if (scanned_ == seen_) {
-      scanned_ = {};
-      return;
-    }
   }
-  static const NewRowsSql kNewRows("outbox", "o");
-  constexpr std::string_view kNewColumns =
-      "o.id,o.session_id,o.state,o.due_at_ms,m.priority,s.peer_id,s.name,s.lane,m.due_at_ms";
-  constexpr std::string_view kNewJoins =
-      " JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS m ON m.session_id=o.session_id";
-  static const std::string kAll = kNewRows.select(kNewColumns, kNewJoins, " AND o.state IN (0,2)", false);
-  static const std::string kFresh = kNewRows.select(kNewColumns, kNewJoins, " AND o.state IN (0,2)", true);
-  const std::size_t wanted = limit - found.rows.size();
+  const bool hasSeen = !seen_.snapshot.empty();
+  static const std::string kAll = selectNew(false, "");
+  static const std::string kFresh = selectNew(true, "");
+  // The first call of a scan has found the least new key. From there on, few rows are not new, and a look at all that
+  // are new would be one for each call.
+  static const std::string kFurther = selectNew(false, " AND NOT pg_visible_in_snapshot(o.xid,$6::pg_snapshot)");
+  static const SnapshotView kNone;
+  const std::size_t before = found.rows.size();
   Parameters parameters;
-  NewRowsSql::add(parameters, lastTaken_, wanted, scanned_, seen_);
-  const Result result = context_.connection.runWith(seen_.snapshot.empty() ? kAll : kFresh, parameters);
+  NewRowsSql::add(parameters, lastTaken_, limit - before, scanned_, isContinued ? kNone : seen_);
+  if (hasSeen && isContinued) {
+    parameters.add(seen_.snapshot);
+  }
+  const std::string& sql = !hasSeen ? kAll : isContinued ? kFurther : kFresh;
+  const Result result = context_.connection.runWith(sql, parameters);
+  scanned_.snapshot = result.front().text(0);
+  holds_.noteOrders(result.front().integer(1));
   for (const Row& row : result) {
+    if (row.isNull(2)) {
+      break;
+    }
     delivery::RowSeen& one = found.rows.emplace_back();
-    one.key = row.integer(0);
-    one.session = row.integer(1);
-    one.state = row.as<MessageState>(2);
-    one.dueAt = row.instant(3);
+    one.key = row.integer(2);
+    one.session = row.integer(3);
+    one.state = row.as<MessageState>(4);
+    one.dueAt = row.instant(5);
     lastTaken_ = one.key;
     introduce(row, found, one);
   }
-  found.more = result.size() == wanted;
+  found.more = found.rows.size() == limit;
   if (!found.more) {
     seen_ = std::exchange(scanned_, {});
     caughtUp_ = true;
@@ -81,16 +98,16 @@ void Discovery::scan(std::size_t limit, store::NewRows& found) {
 }
 
 void Discovery::introduce(const Row& row, store::NewRows& found, delivery::RowSeen& seen) {
-  const auto [known, isNew] = sessions_.try_emplace(seen.session, row.view(6));
+  const auto [known, isNew] = sessions_.try_emplace(seen.session, row.view(8));
   if (isNew) {
     found.sessions.push_back({.key = seen.session,
-                              .peer = row.integer(5),
-                              .dueAt = row.instant(8),
-                              .priority = row.as<std::uint8_t>(4),
-                              .unordered = row.integer(7) != 0,
+                              .peer = row.integer(7),
+                              .dueAt = row.instant(10),
+                              .priority = row.as<std::uint8_t>(6),
+                              .unordered = row.integer(9) != 0,
                               .name = known->second});
   } else if (caughtUp_) {
-    seen.priority = row.as<std::uint8_t>(4);
+    seen.priority = row.as<std::uint8_t>(6);
   }
 }
 

@@ -80,10 +80,6 @@ void Holds::noteOrders(std::int64_t orders) noexcept {
   context_.orders = orders;
 }
 
-void Holds::refresh() {
-  noteOrders(context_.connection.run("SELECT orders FROM #meta").front().integer(0));
-}
-
 std::optional<delivery::HoldSnapshot> Holds::takeChanged() {
   if (!isChanged_) {
     return std::nullopt;

@@ -26,7 +26,6 @@ public:
 
   /// The count of orders as it was just read.
   void noteOrders(std::int64_t orders) noexcept;
-  void refresh();
   [[nodiscard]] std::optional<delivery::HoldSnapshot> takeChanged();
   void restart() noexcept { isChanged_ = true; }
   void countChange();
