@@ -9,6 +9,7 @@
 #include "postgres/connection.hpp"
 #include "store/postgres/counts.hpp"
 #include "store/postgres/names.hpp"
+#include "store/postgres/outbound/released_claims.hpp"
 #include "store/postgres/shares.hpp"
 
 namespace ackbox::store::postgres {
@@ -18,10 +19,11 @@ struct Context {
   Connection& connection;
   Counts& counts;
   Shares& shares;
+  ReleasedClaims& released;
   const OutboxOptions& options;
   Clock& clock;
   Random& random;
-  /// Writes the rows that are gathered, before any code looks at the outbox's rows.
+  /// Writes what is gathered of rows and claims, before any code looks at them.
   std::function<void()> flushRows = [] {};
   /// This store's row in the owners table.
   std::int64_t owner = 0;

@@ -31,12 +31,15 @@ struct PostgresStore::Impl {
     if (!token.empty()) {
       notifier.emplace(location, token);
     }
-    context.flushRows = [this] { rows.flush(); };
+    context.flushRows = [this] {
+      rows.flush();
+      released.flush();
+    };
   }
 
   void open();
   void restart();
-  [[nodiscard]] bool hasCommitted(const std::string& transaction);
+  [[nodiscard]] bool hasCommitted();
   void begun(const Row& meta);
   template <typename Step>
   void each(const Step& step) {
@@ -50,7 +53,8 @@ struct PostgresStore::Impl {
   LatencyWindow window;
   Counts counts{connection};
   Shares shares{connection, counts};
-  Context context{connection, counts, shares, options, *options.clock, *options.random};
+  ReleasedClaims released{connection};
+  Context context{connection, counts, shares, released, options, *options.clock, *options.random};
   Holds holds{context};
   Discovery discovery{context, holds};
   Peers peers{context, options.peers, holds};
@@ -67,8 +71,8 @@ struct PostgresStore::Impl {
   Owners owners{context};
 
   // In the order of a commit: counts come after all parts that count.
-  const std::vector<Memory*> memories = {&rows,      &marks, &shares,     &counts,   &outbox,
-                                         &latencies, &peers, &peerResets, &discovery};
+  const std::vector<Memory*> memories = {&rows,   &released,  &marks, &shares,     &counts,
+                                         &outbox, &latencies, &peers, &peerResets, &discovery};
 
   std::optional<Notifier> notifier;
   std::string origin;
@@ -76,6 +80,8 @@ struct PostgresStore::Impl {
   OpeningLook look;
   std::string unsafe;
   int scopes = 0;
+  // The transaction's number, if its outcome matters where its answer is lost.
+  std::string transaction;
   // Whether the transaction's outcome matters where its answer is lost.
   bool isDurable = false;
   bool hasBegun = false;
@@ -123,7 +129,7 @@ void PostgresStore::Impl::restart() {
 
 // The connection was lost before the answer to a COMMIT came. The former connection's process may still be at it: once
 // its lock is free, it has ended.
-bool PostgresStore::Impl::hasCommitted(const std::string& transaction) {
+bool PostgresStore::Impl::hasCommitted() {
   const std::int64_t former = context.owner;
   connection.reconnect();
   connection.run("SELECT pg_advisory_lock('#meta'::regclass::oid::integer,$1::integer)", former);
@@ -170,17 +176,22 @@ void PostgresStore::begin(bool durable, bool /*patient*/) {
   impl_->isUnknown = false;
   connection.forgetRace();
   const bool isSynced = durable && impl_->options.durability == Durability::powerCut;
-  const std::string beginning = std::string("BEGIN ISOLATION LEVEL READ COMMITTED;") +
-                                (isSynced ? "" : "SET LOCAL synchronous_commit=off;") +
-                                "SELECT epoch,orders,recalls,EXISTS(SELECT 1 FROM #owners WHERE id<>";
   for (bool isSecond = false;; isSecond = true) {
     if (connection.isLost()) {
       impl_->restart();
     }
     try {
-      const Result meta = connection.execute(beginning + std::to_string(impl_->context.owner) + ") FROM #meta");
+      connection.post("BEGIN ISOLATION LEVEL READ COMMITTED");
+      if (!isSynced) {
+        connection.post("SET LOCAL synchronous_commit=off");
+      }
+      const Result meta = connection.run(
+          "SELECT epoch,orders,recalls,EXISTS(SELECT 1 FROM #owners WHERE id<>$1),CASE WHEN $2 THEN "
+          "pg_current_xact_id()::text ELSE '' END FROM #meta",
+          impl_->context.owner, durable);
       impl_->begun(meta.front());
       impl_->owners.noteShared(meta.front().integer(3) != 0);
+      impl_->transaction = meta.front().text(4);
       impl_->hasBegun = true;
       impl_->mayRepeat = false;
       return;
@@ -195,23 +206,23 @@ void PostgresStore::begin(bool durable, bool /*patient*/) {
 }
 
 void PostgresStore::commit() {
-  std::string transaction;
   bool isSent = false;
   try {
     impl_->each([](Memory& memory) { memory.flush(); });
-    if (impl_->isDurable) {
-      // An enqueue whose answer is lost must not be repeated if it was committed.
-      transaction = impl_->connection.run("SELECT coalesce(pg_current_xact_id_if_assigned()::text,'')").front().text(0);
+    if (impl_->connection.hasFailed()) {
+      throw Error(Errc::databaseError, "a statement of the transaction has failed");
     }
+    // With all that is posted, in one way to the server.
     isSent = true;
     impl_->connection.execute("COMMIT");
   } catch (...) {
     bool isCommitted = false;
     if (isSent && impl_->connection.isLost()) {
-      // Without a number, nothing of it was written; what is not durable is repeated by its jobs' own means.
-      impl_->isUnknown = !transaction.empty() || !impl_->isDurable;
+      // An enqueue whose answer is lost must not be repeated if it was committed; what is not durable is repeated by
+      // its jobs' own means.
+      impl_->isUnknown = true;
       try {
-        isCommitted = !transaction.empty() && impl_->hasCommitted(transaction);
+        isCommitted = impl_->isDurable && impl_->hasCommitted();
         impl_->isUnknown = !impl_->isDurable;
         impl_->mayRepeat = !isCommitted && impl_->isDurable;
       } catch (const std::exception&) {
@@ -344,7 +355,7 @@ Fill PostgresStore::fill() {
 }
 
 Vitals PostgresStore::vitals() {
-  const Fill fill = impl_->counts.fill();
+  const Fill fill = impl_->counts.recent(impl_->options.clock->steadyNow()).fill();
   Vitals vitals;
   vitals.live = fill.rows;
   vitals.failed = static_cast<std::uint64_t>(std::max<std::int64_t>(0, impl_->counts.value(Count::failed)));

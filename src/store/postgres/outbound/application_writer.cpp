@@ -58,7 +58,8 @@ struct ApplicationWriter::Impl {
   Connection connection;
   Counts counts{connection};
   Shares shares{connection, counts};
-  Context context{connection, counts, shares, options, *options.clock, *options.random};
+  ReleasedClaims released{connection};
+  Context context{connection, counts, shares, released, options, *options.clock, *options.random};
   NewRows rows{context};
   EnqueueSteps steps{context, rows};
 };

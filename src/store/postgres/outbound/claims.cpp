@@ -1,6 +1,7 @@
 #include "store/postgres/outbound/claims.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -17,8 +18,7 @@ ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::
   ClaimReply reply;
   reply.sessions.reserve(sessions.size());
   Look look{.now = context_.now(), .recalls = recalls, .bytesMax = bytesMax};
-  readSessions(sessions, look);
-  readMessages(sessions, look);
+  read(sessions, look);
   // A session may be named several times.
   std::map<delivery::SessionKey, std::set<delivery::MessageKey>> taken;
   for (const delivery::SessionClaim& wanted : sessions) {
@@ -53,38 +53,32 @@ ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::
   return reply;
 }
 
-Claims::Held Claims::hold(const Wanted& wanted) {
-  Held held;
-  if (wanted.empty()) {
-    return held;
-  }
+void Claims::askToHold(const Wanted& wanted) {
   ArrayText ids;
   ArrayText keys;
   for (const auto& [id, messages] : wanted) {
     ids.add(id);
     keys.add(std::string_view(arrayOf(messages)));
   }
-  // In order, so that two processes that want the same do not wait for each other in turn.
-  const Result made = context_.connection.run(
-      "INSERT INTO #claims(id,owner_id,keys) SELECT k.id,$3,k.keys::bigint[] FROM unnest($1::bigint[],$2::text[]) AS "
-      "k(id,keys) WHERE NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=k.id) ORDER BY k.id ON CONFLICT DO NOTHING "
-      "RETURNING id",
+  // In order, so that two processes that want the same do not wait for each other in turn. What is read beside the new
+  // rows is from before them.
+  context_.connection.ask(
+      "WITH made AS (INSERT INTO #claims(id,owner_id,keys) SELECT k.id,$3,k.keys::bigint[] FROM unnest($1::bigint[],"
+      "$2::text[]) AS k(id,keys) WHERE NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=k.id) ORDER BY k.id ON "
+      "CONFLICT DO NOTHING RETURNING id) SELECT id,NULL,true FROM made UNION ALL SELECT c.id,k.key,false FROM #claims "
+      "AS c LEFT JOIN unnest(c.keys) AS k(key) ON true WHERE c.id=ANY($1::bigint[]) AND c.owner_id=$3",
       ids.text(), keys.text(), context_.owner);
-  for (const Row& row : made) {
-    held.try_emplace(row.integer(0));
-  }
-  if (held.size() < wanted.size()) {
-    for (const Row& row :
-         context_.connection.run("SELECT c.id,k.key FROM #claims AS c LEFT JOIN unnest(c.keys) AS k(key) ON true WHERE "
-                                 "c.id=ANY($1::bigint[]) AND c.owner_id=$2",
-                                 ids.text(), context_.owner)) {
-      const auto [place, isOld] = held.try_emplace(row.integer(0));
-      if (isOld) {
-        place->second.emplace();
-      }
-      if (place->second && !row.isNull(1)) {
-        place->second->insert(row.integer(1));
-      }
+}
+
+Claims::Held Claims::heldOf(const Result& claims) {
+  Held held;
+  for (const Row& row : claims) {
+    std::optional<std::set<delivery::MessageKey>>& inFlight = held[row.integer(0)];
+    if (row.integer(2) == 0 && !inFlight) {
+      inFlight.emplace();
+    }
+    if (!row.isNull(1)) {
+      inFlight->insert(row.integer(1));
     }
   }
   return held;
@@ -104,24 +98,43 @@ void Claims::nameKeys(delivery::SessionKey session, std::set<delivery::MessageKe
   context_.connection.post("UPDATE #claims SET keys=$2::bigint[] WHERE id=$1", -session, arrayOf(all));
 }
 
-void Claims::readSessions(std::span<const delivery::SessionClaim> wanted, Look& look) {
+// In one way to the server: holds the sessions, and reads them and their messages behind that.
+void Claims::read(std::span<const delivery::SessionClaim> wanted, Look& look) {
+  std::vector<std::int64_t> sessions;
   std::vector<std::int64_t> keys;
   for (const delivery::SessionClaim& one : wanted) {
+    keys.insert(keys.end(), one.keys.begin(), one.keys.end());
     if (!delivery::isUnit(one.session)) {
-      keys.push_back(one.session);
+      sessions.push_back(one.session);
       std::vector<delivery::MessageKey>& messages = look.wanted[-one.session];
       messages.insert(messages.end(), one.keys.begin(), one.keys.end());
     }
   }
-  if (keys.empty()) {
+  if (keys.empty() && sessions.empty()) {
     return;
   }
-  Held held = hold(look.wanted);
-  for (const Row& row : context_.connection.run(
-           "SELECT s.id,s.name,m.priority,m.paused_at_ms<>0 OR m.blocked_by<>0,m.recall,m.due_at_ms,m.due_is_firm,"
-           "m.previous_sequence,m.confirmed_sequence FROM #sessions AS s JOIN #session_states AS m ON "
-           "m.session_id=s.id WHERE s.id=ANY($1::bigint[])",
-           arrayOf(keys))) {
+  askToHold(look.wanted);
+  context_.connection.ask(
+      "SELECT s.id,s.name,m.priority,m.paused_at_ms<>0 OR m.blocked_by<>0,m.recall,m.due_at_ms,m.due_is_firm,"
+      "m.previous_sequence,m.confirmed_sequence FROM #sessions AS s JOIN #session_states AS m ON m.session_id=s.id "
+      "WHERE s.id=ANY($1::bigint[])",
+      arrayOf(sessions));
+  // Rows stay locked until the end of the transaction, so that nobody supersedes or fails what is about to be sent.
+  // Those of sessions that another process has are left alone.
+  context_.connection.ask(
+      "SELECT o.id,o.session_id,o.state,o.attempt,o.due_at_ms,o.not_before_ms,o.message_id,o.type,o.data,o.sequence,"
+      "o.retry_count,o.created_at_ms,o.expires_at_ms,o.traceparent,o.correlation_id,o.resent_of,coalesce(c.owner_id,0) "
+      "FROM #outbox AS o LEFT JOIN #claims AS c ON c.id=CASE WHEN o.sequence>0 THEN -o.session_id ELSE o.id END WHERE "
+      "o.id=ANY($1::bigint[]) AND (o.sequence=0 OR c.owner_id=$2) FOR NO KEY UPDATE OF o SKIP LOCKED",
+      arrayOf(keys), context_.owner);
+  const std::vector<Result> results = context_.connection.collect(3);
+  noteSessions(heldOf(results[0]), results[1], look);
+  noteMessages(results[2], look);
+  noteLocked(wanted, look);
+}
+
+void Claims::noteSessions(Held held, const Result& sessions, Look& look) const {
+  for (const Row& row : sessions) {
     Session& session = look.sessions[row.integer(0)];
     Columns columns(row, 1);
     columns >> session.name >> session.priority >> session.isHalted >> session.recall >> session.dueAt >>
@@ -133,24 +146,8 @@ void Claims::readSessions(std::span<const delivery::SessionClaim> wanted, Look& 
   }
 }
 
-// Rows stay locked until the end of the transaction, so that nobody supersedes or fails what is about to be sent.
-void Claims::readMessages(std::span<const delivery::SessionClaim> wanted, Look& look) {
-  std::vector<std::int64_t> keys;
-  for (const delivery::SessionClaim& one : wanted) {
-    const auto session = look.sessions.find(one.session);
-    if (delivery::isUnit(one.session) || (session != look.sessions.end() && session->second.owner == context_.owner)) {
-      keys.insert(keys.end(), one.keys.begin(), one.keys.end());
-    }
-  }
-  if (keys.empty()) {
-    return;
-  }
-  for (const Row& row : context_.connection.run(
-           "SELECT o.id,o.session_id,o.state,o.attempt,o.due_at_ms,o.not_before_ms,o.message_id,o.type,o.data,"
-           "o.sequence,o.retry_count,o.created_at_ms,o.expires_at_ms,o.traceparent,o.correlation_id,o.resent_of,"
-           "coalesce(c.owner_id,0) FROM #outbox AS o LEFT JOIN #claims AS c ON c.id=o.id WHERE o.id=ANY($1::bigint[]) "
-           "FOR NO KEY UPDATE OF o SKIP LOCKED",
-           arrayOf(keys))) {
+void Claims::noteMessages(const Result& messages, Look& look) const {
+  for (const Row& row : messages) {
     Message& message = look.messages[row.integer(0)];
     OutboundFrame& frame = message.frame;
     Columns columns(row, 1);
@@ -158,15 +155,25 @@ void Claims::readMessages(std::span<const delivery::SessionClaim> wanted, Look& 
         frame.messageId >> frame.type >> frame.data >> frame.sequence >> frame.retryCount >> frame.enqueuedAt >>
         frame.expiresAt >> frame.traceparent >> frame.correlationId >> frame.resentOf;
     const auto session = look.sessions.find(message.session);
-    message.isHeld =
-        columns.next<std::int64_t>() == context_.owner || (session != look.sessions.end() && session->second.inFlight &&
-                                                           session->second.inFlight->contains(row.integer(0)));
+    message.isHeld = frame.sequence == 0 ? columns.next<std::int64_t>() == context_.owner
+                                         : session != look.sessions.end() && session->second.inFlight &&
+                                               session->second.inFlight->contains(row.integer(0));
   }
-  std::erase_if(keys, [&](std::int64_t key) { return look.messages.contains(key); });
-  if (!keys.empty()) {
-    // A row that is locked is not gone: what comes behind it must not overtake it.
+}
+
+// A row that is locked is not gone: what comes behind it must not overtake it.
+void Claims::noteLocked(std::span<const delivery::SessionClaim> wanted, Look& look) {
+  std::vector<std::int64_t> absent;
+  for (const delivery::SessionClaim& one : wanted) {
+    const auto session = look.sessions.find(one.session);
+    if (delivery::isUnit(one.session) || (session != look.sessions.end() && session->second.owner == context_.owner)) {
+      std::ranges::copy_if(one.keys, std::back_inserter(absent),
+                           [&](delivery::MessageKey key) { return !look.messages.contains(key); });
+    }
+  }
+  if (!absent.empty()) {
     const std::vector<std::int64_t> left =
-        context_.connection.run("SELECT id FROM #outbox WHERE id=ANY($1::bigint[])", arrayOf(keys)).integers();
+        context_.connection.run("SELECT id FROM #outbox WHERE id=ANY($1::bigint[])", arrayOf(absent)).integers();
     look.locked.insert(left.begin(), left.end());
   }
 }
@@ -305,7 +312,11 @@ void Claims::holdTaken(Look& look, ClaimReply& reply) {
       wanted.emplace(key, std::vector<delivery::MessageKey>{key});
     }
   }
-  const Held held = hold(wanted);
+  if (wanted.empty()) {
+    return;
+  }
+  askToHold(wanted);
+  const Held held = heldOf(context_.connection.collect(1).front());
   if (held.size() == wanted.size()) {
     return;
   }
@@ -331,7 +342,7 @@ void Claims::letGo(std::span<const std::int64_t> keys) {
 }
 
 void Claims::endClaims(std::span<const delivery::SessionRelease> releases) {
-  ArrayText columns[6];
+  ArrayText columns[8];
   std::vector<std::int64_t> claims;
   for (const delivery::SessionRelease& released : releases) {
     if (delivery::isUnit(released.session)) {
@@ -348,6 +359,9 @@ void Claims::endClaims(std::span<const delivery::SessionRelease> releases) {
       columns[4].addNull();
     }
     columns[5].add(std::int64_t{released.isFirm ? 1 : 0});
+    const ReleasedClaims::Session settled = context_.released.take(released.session);
+    columns[6].add(static_cast<std::int64_t>(settled.last));
+    columns[7].add(static_cast<std::int64_t>(settled.confirmed));
   }
   if (claims.empty()) {
     return;
@@ -358,11 +372,13 @@ void Claims::endClaims(std::span<const delivery::SessionRelease> releases) {
       "UPDATE #session_states AS m SET due_at_ms=u.due, due_is_firm=u.firm<>0, previous_sequence=CASE WHEN "
       "m.recall<=u.recalls THEN coalesce(u.previous,m.previous_sequence) WHEN u.after<>0 THEN "
       "greatest(m.previous_sequence,coalesce(u.previous,0)) ELSE m.previous_sequence END, "
-      "confirmed_sequence=greatest(m.confirmed_sequence,coalesce(u.previous,0)) FROM unnest($1::bigint[],$2::bigint[],"
-      "$3::bigint[],$4::bigint[],$5::bigint[],$6::bigint[]) AS u(session,recalls,after,due,previous,firm) JOIN #claims "
-      "AS c ON c.id=-u.session AND c.owner_id=$7 WHERE m.session_id=u.session",
+      "confirmed_sequence=greatest(m.confirmed_sequence,u.confirmed,coalesce(u.previous,0)), "
+      "last_sequence=greatest(m.last_sequence,u.last) FROM unnest($1::bigint[],$2::bigint[],$3::bigint[],$4::bigint[],"
+      "$5::bigint[],$6::bigint[],$7::bigint[],$8::bigint[]) AS "
+      "u(session,recalls,after,due,previous,firm,last,confirmed) "
+      "JOIN #claims AS c ON c.id=-u.session AND c.owner_id=$9 WHERE m.session_id=u.session",
       columns[0].text(), columns[1].text(), columns[2].text(), columns[3].text(), columns[4].text(), columns[5].text(),
-      context_.owner);
+      columns[6].text(), columns[7].text(), context_.owner);
   letGo(claims);
 }
 

@@ -72,10 +72,13 @@ private:
     std::set<delivery::MessageKey> taken = {};
   };
 
-  void readSessions(std::span<const delivery::SessionClaim> wanted, Look& look);
-  void readMessages(std::span<const delivery::SessionClaim> wanted, Look& look);
-  /// Claims what no other owner has claimed.
-  [[nodiscard]] Held hold(const Wanted& wanted);
+  void read(std::span<const delivery::SessionClaim> wanted, Look& look);
+  void noteSessions(Held held, const Result& sessions, Look& look) const;
+  void noteMessages(const Result& messages, Look& look) const;
+  void noteLocked(std::span<const delivery::SessionClaim> wanted, Look& look);
+  /// Claims what no other owner has claimed: the result says what this owner has.
+  void askToHold(const Wanted& wanted);
+  [[nodiscard]] static Held heldOf(const Result& claims);
   /// The session's claim names what is in flight.
   void nameKeys(delivery::SessionKey session, std::set<delivery::MessageKey> taken,
                 const std::optional<std::set<delivery::MessageKey>>& inFlight,

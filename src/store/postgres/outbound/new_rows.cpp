@@ -10,6 +10,7 @@ SessionTail& NewRows::tailOf(const SessionName& session, int priority) {
   if (const auto known = tails_.find(session); known != tails_.end()) {
     return known->second;
   }
+  context_.released.flush();
   const Result result =
       context_.connection.run("SELECT * FROM #gate($1,$2,$3,$4)", session.peer, session.name, session.lane, priority);
   return passed(session, result.front());
@@ -40,6 +41,7 @@ void NewRows::passGates(const std::map<SessionName, int>& sessions) {
   if (fresh.empty()) {
     return;
   }
+  context_.released.flush();
   const Result gates = context_.connection.run(
       "SELECT g.* FROM unnest($1::bigint[],$2::text[],$3::integer[]) WITH ORDINALITY AS k(peer,name,priority,place), "
       "LATERAL #gate(k.peer,k.name,0,k.priority) AS g ORDER BY k.place",

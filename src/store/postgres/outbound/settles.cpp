@@ -20,18 +20,14 @@ void AckLatencies::committed() noexcept {
 
 std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settlement> settlements) {
   context_.flushRows();
-  std::vector<std::int64_t> keys;
-  bool isAnyPending = false;
   for (const Settlement& settlement : settlements) {
     const Next next = delivery::next(settlement.from, settlement.transition);
     if (next == Next::illegal || !isSettle(settlement.transition)) {
       throw Error(Errc::invalidTransition, std::string(toString(settlement.from)) + " does not " +
                                                std::string(delivery::toString(settlement.transition)));
     }
-    keys.push_back(settlement.key);
-    isAnyPending = isAnyPending || settlement.from == MessageState::pending;
   }
-  read(keys, isAnyPending);
+  read(settlements);
   std::vector<std::optional<SettledMessage>> settled;
   settled.reserve(settlements.size());
   for (const Settlement& settlement : settlements) {
@@ -43,36 +39,46 @@ std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settl
   write();
   if (!returned_.empty()) {
     // The machine has decided the next step, and takes these rows for settled.
+    context_.released.flush();
     peerResets_.recall(std::exchange(returned_, {}));
   }
   return settled;
 }
 
-// This owner's claims change in its own transactions only. Of a row that is pending, the claim is read once more behind
-// the lock: one that was made in between is seen.
-void Settles::read(std::span<const std::int64_t> keys, bool isAnyPending) {
+// The claims are read behind the locks: one that was made in between is seen.
+void Settles::read(std::span<const Settlement> settlements) {
   facts_.clear();
-  if (keys.empty()) {
+  if (settlements.empty()) {
     return;
   }
-  static const std::string kRead =
+  std::vector<std::int64_t> keys;
+  // Of messages without a session, and of sessions.
+  std::vector<std::int64_t> claims;
+  for (const Settlement& settlement : settlements) {
+    keys.push_back(settlement.key);
+    claims.push_back(settlement.key);
+    if (claims.size() < 2 || claims[claims.size() - 2] != -settlement.session) {
+      claims.push_back(-settlement.session);
+    }
+  }
+  context_.connection.ask(
       "SELECT o.id,o.session_id,o.sequence,octet_length(o.data),o.created_at_ms,o.message_id,o.state,o.attempt,"
-      "s.peer_id,m.recall,m.confirmed_sequence,o.type,coalesce(" +
-      std::string(kClaimant) +
-      ",0) FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS m ON "
-      "m.session_id=o.session_id WHERE o.id=ANY($1::bigint[]) ORDER BY o.id FOR NO KEY UPDATE OF o";
-  for (const Row& row : context_.connection.run(kRead, arrayOf(keys))) {
+      "s.peer_id,m.recall,m.confirmed_sequence,o.type FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN "
+      "#session_states AS m ON m.session_id=o.session_id WHERE o.id=ANY($1::bigint[]) ORDER BY o.id FOR NO KEY UPDATE "
+      "OF o",
+      arrayOf(keys));
+  context_.connection.ask(
+      "SELECT k.key,c.owner_id FROM #claims AS c, unnest(c.keys) AS k(key) WHERE "
+      "c.id=ANY($1::bigint[])",
+      arrayOf(claims));
+  const std::vector<Result> results = context_.connection.collect(2);
+  for (const Row& row : results[0]) {
     Facts& facts = facts_[row.integer(0)];
     Columns columns(row, 1);
     columns >> facts.session >> facts.sequence >> facts.bytes >> facts.enqueuedAt >> facts.messageId >> facts.state >>
-        facts.attempt >> facts.peer >> facts.recall >> facts.confirmed >> facts.type >> facts.owner;
+        facts.attempt >> facts.peer >> facts.recall >> facts.confirmed >> facts.type;
   }
-  if (!isAnyPending) {
-    return;
-  }
-  static const std::string kReadClaims =
-      "SELECT o.id,coalesce(" + std::string(kClaimant) + ",0) FROM #outbox AS o WHERE o.id=ANY($1::bigint[])";
-  for (const Row& row : context_.connection.run(kReadClaims, arrayOf(keys))) {
+  for (const Row& row : results[1]) {
     if (const auto facts = facts_.find(row.integer(0)); facts != facts_.end()) {
       facts->second.owner = row.integer(1);
     }
@@ -151,7 +157,7 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, bool 
 void Settles::noteProof(const Settlement& settlement, Next next, const Facts& facts, bool isOwn) {
   const bool isAnswer = settlement.transition == Transition::ack || settlement.transition == Transition::defer;
   if (isOwn && isAnswer && settlement.from == MessageState::sending) {
-    std::uint64_t& confirmed = changes_.sessions[facts.session].second;
+    std::uint64_t& confirmed = released(facts).confirmed;
     confirmed = std::max(confirmed, facts.sequence);
   } else if ((next == Next::acked || next == Next::gone) && facts.sequence > facts.confirmed) {
     vacated_.keep(settlement.key,
@@ -159,16 +165,24 @@ void Settles::noteProof(const Settlement& settlement, Next next, const Facts& fa
   }
 }
 
+ReleasedClaims::Session& Settles::released(const Facts& facts) {
+  ReleasedClaims::Session& session = context_.released.of(facts.session);
+  session.isOwn = session.isOwn && facts.owner == context_.owner;
+  return session;
+}
+
 void Settles::note(const Settlement& settlement, Next next, const Facts& facts) {
   if (settlement.from == MessageState::sending) {
-    // A claim that is left without messages ends with `endClaims`.
-    std::vector<std::int64_t>& released = facts.sequence == 0 ? changes_.units : changes_.released[facts.session];
-    released.push_back(settlement.key);
+    if (facts.sequence == 0) {
+      changes_.units.push_back(settlement.key);
+    } else {
+      released(facts).keys.push_back(settlement.key);
+    }
   }
   const bool isKept = next == Next::acked && context_.options.ackedRetention.count() > 0;
   if ((next == Next::acked && !isKept) || next == Next::gone) {
     changes_.gone.push_back(settlement.key);
-    std::uint64_t& last = changes_.sessions[facts.session].first;
+    std::uint64_t& last = released(facts).last;
     last = std::max(last, facts.sequence);
   } else {
     changes_.updated.push_back(&settlement);
@@ -180,26 +194,8 @@ void Settles::write() {
   if (!changes_.gone.empty()) {
     context_.connection.post("DELETE FROM #outbox WHERE id=ANY($1::bigint[])", arrayOf(changes_.gone));
   }
-  for (const auto& [session, keys] : changes_.released) {
-    context_.connection.post(
-        "UPDATE #claims SET keys=ARRAY(SELECT unnest(keys) EXCEPT SELECT unnest($2::bigint[])) WHERE id=$1", -session,
-        arrayOf(keys));
-  }
   if (!changes_.units.empty()) {
     context_.connection.post("DELETE FROM #claims WHERE id=ANY($1::bigint[])", arrayOf(changes_.units));
-  }
-  if (!changes_.sessions.empty()) {
-    ArrayText columns[3];
-    for (const auto& [session, numbers] : changes_.sessions) {
-      columns[0].add(session);
-      columns[1].add(static_cast<std::int64_t>(numbers.first));
-      columns[2].add(static_cast<std::int64_t>(numbers.second));
-    }
-    context_.connection.post(
-        "UPDATE #session_states AS m SET last_sequence=greatest(m.last_sequence,u.last), "
-        "confirmed_sequence=greatest(m.confirmed_sequence,u.confirmed) FROM unnest($1::bigint[],$2::bigint[],"
-        "$3::bigint[]) AS u(session,last,confirmed) WHERE m.session_id=u.session",
-        columns[0].text(), columns[1].text(), columns[2].text());
   }
   changes_ = {};
 }
@@ -298,7 +294,7 @@ std::optional<LocatedMessage> Settles::locate(std::string_view messageId) {
   Columns columns(result.front());
   columns >> settlement.key >> settlement.session >> settlement.sequence >> settlement.from >> settlement.attempt >>
       found.peer >> found.session >> found.agent >> found.store >> found.resets >> found.enqueuedAt;
-  read({&settlement.key, 1}, true);
+  read({&settlement, 1});
   if (settlement.from == MessageState::pending && facts_.at(settlement.key).owner != 0) {
     settlement.from = MessageState::sending;
     // The number of its current claim.
@@ -383,7 +379,9 @@ AckEventOutcome Settles::applyAckEvent(std::string_view agent, std::string_view 
 }
 
 std::size_t Settles::purgeAcked(std::size_t limit) {
-  return purge(limit, context_.now());
+  // Mostly nothing is kept.
+  return context_.counts.recent(context_.clock.steadyNow()).value(Count::retained) > 0 ? purge(limit, context_.now())
+                                                                                       : 0;
 }
 
 // The row stores until when it is kept, which is its acknowledgement plus the retention.

@@ -70,20 +70,18 @@ private:
   struct Changes {
     std::vector<std::int64_t> gone;
     std::vector<const delivery::Settlement*> updated;
-    /// What is no longer in flight: of sessions, and without one.
-    std::map<delivery::SessionKey, std::vector<std::int64_t>> released;
+    /// What is no longer in flight without a session.
     std::vector<std::int64_t> units;
-    /// The last numbers of what has gone, and those that answers show a peer to have.
-    std::map<delivery::SessionKey, std::pair<std::uint64_t, std::uint64_t>> sessions;
   };
 
-  void read(std::span<const std::int64_t> keys, bool isAnyPending);
+  void read(std::span<const delivery::Settlement> settlements);
   void write();
   void writeUpdates();
   std::optional<SettledMessage> apply(const delivery::Settlement& settlement, bool isOwn);
   [[nodiscard]] bool isInState(const delivery::Settlement& settlement, const Facts& facts, bool isOwn) const;
   [[nodiscard]] static bool isForgotten(const delivery::Settlement& settlement, const Facts& facts);
   void noteProof(const delivery::Settlement& settlement, delivery::Next next, const Facts& facts, bool isOwn);
+  [[nodiscard]] ReleasedClaims::Session& released(const Facts& facts);
   void note(const delivery::Settlement& settlement, delivery::Next next, const Facts& facts);
   void count(const delivery::Settlement& settlement, delivery::Next next, const Facts& facts);
   void noteAttendance(delivery::PeerKey peer, std::string_view type, std::optional<WallTime> since);
