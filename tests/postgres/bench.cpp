@@ -1,9 +1,13 @@
 // Figures of the store in PostgreSQL beside plain statements of the same server, in one run:
-//   postgres_bench [SECONDS]
-// Each line is one operation, its rate, and its ratio to the plain one before it.
+//   postgres_bench [SECONDS [ROUNDS]]
+// Each line is one operation: the median of its rates, the ratio to the plain one, both in turns of SECONDS; and the
+// processor time of a message, of this program and of its connections in the server, and the ratio of their sum.
 
 #include <libpq-fe.h>
+#include <pthread.h>
+#include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -39,31 +43,99 @@ Frame frameOf(int session) {
   return frame;
 }
 
-/// How often `step` ends in a second, in so many threads; each is made by `make`, with the thread's number.
-double rateOf(int threads, std::chrono::milliseconds duration,
-              const std::function<std::function<std::size_t()>(int)>& make) {
-  const std::shared_ptr<Clock> clock = systemClock();
-  std::atomic<std::size_t> done = 0;
-  std::atomic<bool> isOver = false;
-  std::vector<std::function<std::size_t()>> steps;
-  for (int thread = 0; thread < threads; ++thread) {
-    steps.push_back(make(thread));
+double processorTime(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// What an operation takes: of each turn the rate, and in seconds the processor time of all.
+struct Figures {
+  std::vector<double> rates;
+  double done = 0;
+  double program = 0;
+  double server = 0;
+
+  [[nodiscard]] double rate() const {
+    std::vector<double> sorted = rates;
+    std::ranges::sort(sorted);
+    return sorted[sorted.size() / 2];
   }
-  const SteadyTime begin = clock->steadyNow();
-  std::vector<std::thread> running;
-  for (const auto& step : steps) {
-    running.emplace_back([&] {
-      while (!isOver) {
-        done += step();
-        isOver = isOver || clock->steadyNow() - begin > duration;
-      }
-    });
+};
+
+/// One of two that are measured in turns: `step` is called in so many threads, with the thread's number, and returns
+/// how many messages it was; `servers` are its connections' processes.
+struct Operation {
+  const char* name = "";
+  int threads = 1;
+  std::function<std::size_t(int)> step;
+  std::vector<int> servers;
+  Figures figures = {};
+
+  double serverTime() const {
+    double sum = 0;
+    for (const int process : servers) {
+      clockid_t clock{};
+      sum += clock_getcpuclockid(process, &clock) == 0 ? processorTime(clock) : 0;
+    }
+    return sum;
   }
-  for (std::thread& thread : running) {
-    thread.join();
+
+  void turn(std::chrono::milliseconds duration) {
+    const std::shared_ptr<Clock> clock = systemClock();
+    std::atomic<std::size_t> done = 0;
+    std::atomic<bool> isOver = false;
+    const double program = processorTime(CLOCK_PROCESS_CPUTIME_ID);
+    const double server = serverTime();
+    const SteadyTime begin = clock->steadyNow();
+    std::vector<std::thread> running;
+    for (int thread = 0; thread < threads; ++thread) {
+      running.emplace_back([&, thread] {
+        while (!isOver) {
+          done += step(thread);
+          isOver = isOver || clock->steadyNow() - begin > duration;
+        }
+      });
+    }
+    for (std::thread& thread : running) {
+      thread.join();
+    }
+    const std::chrono::duration<double> took = clock->steadyNow() - begin;
+    figures.rates.push_back(static_cast<double>(done) / took.count());
+    figures.done += static_cast<double>(done);
+    figures.program += processorTime(CLOCK_PROCESS_CPUTIME_ID) - program;
+    figures.server += serverTime() - server;
   }
-  const std::chrono::duration<double> took = clock->steadyNow() - begin;
-  return static_cast<double>(done) / took.count();
+
+  void tell(const Operation* plain) const {
+    const double each = 1e6 / figures.done;
+    std::printf("%-52s %8.0f/s", name, figures.rate());
+    std::printf(plain == nullptr ? "      " : " %5.2f",
+                plain == nullptr ? 0.0 : figures.rate() / plain->figures.rate());
+    std::printf("  %6.1f + %6.1f us", each * figures.program, each * figures.server);
+    if (plain != nullptr) {
+      std::printf(" %5.2f", (plain->figures.program + plain->figures.server) / plain->figures.done * figures.done /
+                                (figures.program + figures.server));
+    }
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+};
+
+struct Pace {
+  std::chrono::milliseconds turn;
+  int rounds = 3;
+};
+
+void measure(const Pace& pace, std::vector<Operation*> operations) {
+  for (int round = 0; round < pace.rounds; ++round) {
+    for (Operation* const operation : operations) {
+      operation->turn(pace.turn);
+    }
+  }
+  for (const Operation* const operation : operations) {
+    operation->tell(operation == operations.front() ? nullptr : operations.front());
+  }
 }
 
 class Plain {
@@ -77,10 +149,23 @@ public:
     }
     return static_cast<std::size_t>(std::atoi(PQcmdTuples(result.get())));
   }
+  [[nodiscard]] int process() const { return PQbackendPID(connection_.get()); }
 
 private:
   std::unique_ptr<PGconn, void (*)(PGconn*)> connection_;
 };
+
+/// One client for each thread, all with the same statement.
+Operation clients(const PostgresDatabase& database, const char* name, int threads, const std::string& sql) {
+  Operation operation{.name = name, .threads = threads, .step = {}, .servers = {}};
+  std::vector<std::shared_ptr<Plain>> all;
+  for (int thread = 0; thread < threads; ++thread) {
+    all.push_back(std::make_shared<Plain>(database.location()));
+    operation.servers.push_back(all.back()->process());
+  }
+  operation.step = [all, sql](int thread) { return all[static_cast<std::size_t>(thread)]->run(sql); };
+  return operation;
+}
 
 class EnqueueJob final : public store::Job {
 public:
@@ -105,118 +190,163 @@ private:
   bool hasFailed_ = false;
 };
 
-double tell(const char* what, double rate, double plain) {
-  std::printf("%-58s %9.0f/s", what, rate);
-  std::printf(plain == 0 ? "\n" : "  %.2f\n", rate / plain);
-  std::fflush(stdout);
-  return rate;
-}
-
-void enqueues(const PostgresDatabase& database, std::chrono::milliseconds duration) {
+void enqueues(const PostgresDatabase& database, const Pace& pace) {
   Plain(database.location()).run("CREATE TABLE plain(id bigserial PRIMARY KEY, session text, data text)");
-  const double plain = tell("INSERT and commit, 16 clients",
-                            rateOf(kThreads, duration,
-                                   [&](int) {
-                                     return [client = std::make_shared<Plain>(database.location())] {
-                                       return client->run(
-                                           "INSERT INTO plain(session,data) "
-                                           "VALUES('s',repeat('x',200))");
-                                     };
-                                   }),
-                            0);
   PostgresStore store(database.location(), {});
   store::Writer writer(store);
   writer.startThread();
-  tell("enqueue, 16 threads of one store",
-       rateOf(kThreads, duration,
-              [&](int thread) {
-                return [&writer, thread] {
-                  EnqueueJob job(frameOf(thread));
-                  writer.submit(job);
-                  return job.wait();
-                };
-              }),
-       plain);
+  for (const int threads : {1, kThreads}) {
+    std::printf("%d clients, or threads of one store\n", threads);
+    Operation plain =
+        clients(database, "INSERT and commit", threads, "INSERT INTO plain(session,data) VALUES('s',repeat('x',200))");
+    Operation sql = clients(database, "SELECT ackbox.enqueue and commit, unordered", threads,
+                            "SELECT ackbox.enqueue('" + Frame().peer + "','','test',to_json(repeat('x',200))::text)");
+    Operation enqueue{.name = "enqueue",
+                      .threads = threads,
+                      .step =
+                          [&writer](int thread) {
+                            EnqueueJob job(frameOf(thread));
+                            if (!writer.commitHere(job)) {
+                              writer.submit(job);
+                            }
+                            return job.wait();
+                          },
+                      .servers = {store.serverProcess()}};
+    const store::Writer::Totals before = store::Writer::totals();
+    measure(pace, {&plain, &sql, &enqueue});
+    const store::Writer::Totals after = store::Writer::totals();
+    std::printf("    %.1f a commit\n", enqueue.figures.done / static_cast<double>(after.queued - before.queued +
+                                                                                  after.inCallers - before.inCallers));
+  }
   writer.close();
-  const store::Writer::Totals totals = store::Writer::totals();
-  std::printf("    in %llu commits, %llu of them shared\n", static_cast<unsigned long long>(totals.queued),
-              static_cast<unsigned long long>(totals.shared));
 }
 
-void claims(const PostgresDatabase& database, std::chrono::milliseconds duration) {
+/// Messages that wait, and one worker that claims and settles them.
+class Deliveries {
+public:
+  Deliveries(PostgresStore& store, int sessions) : store_(store), sessions_(sessions) { fill(); }
+
+  /// As two transactions.
+  std::size_t claimAndSettle() {
+    store_.begin(false);
+    claim();
+    store_.commit();
+    store_.begin(false);
+    const std::size_t count = settle();
+    store_.commit();
+    return count;
+  }
+  /// As the manager's run does: a transaction settles what the one before it has claimed, and claims what is next.
+  std::size_t step() {
+    store_.begin(false);
+    const std::size_t count = settle();
+    claim();
+    store_.commit();
+    return count;
+  }
+
+private:
+  void fill() {
+    constexpr int kBlocks = 200;
+    // What others have left.
+    static_cast<void>(newRows());
+    for (int block = 0; block < kBlocks; ++block) {
+      store_.begin(false);
+      for (std::size_t message = 0; message < 5 * kTogether; ++message) {
+        const int session = static_cast<int>(message) % sessions_;
+        store_.outbox().enqueue(frameOf(1'000 * sessions_ + session));
+      }
+      store_.commit();
+    }
+    for (const delivery::RowSeen& row : newRows()) {
+      if (!rows_.contains(row.session)) {
+        turns_.push_back(row.session);
+      }
+      rows_[row.session].push_back(row.key);
+    }
+  }
+
+  std::vector<delivery::RowSeen> newRows() {
+    store_.begin(false);
+    store_.commit();
+    std::vector<delivery::RowSeen> rows;
+    for (store::NewRows fresh = store_.discovery().take(1'000); !fresh.rows.empty();
+         fresh = store_.discovery().take(1'000)) {
+      rows.insert(rows.end(), fresh.rows.begin(), fresh.rows.end());
+    }
+    return rows;
+  }
+
+  // As many messages of each of the next sessions as make a request.
+  void claim() {
+    std::vector<delivery::SessionClaim> wanted;
+    const auto each = static_cast<std::ptrdiff_t>(kTogether) / std::min<std::ptrdiff_t>(sessions_, kTogether);
+    for (std::size_t count = 0; count < kTogether; count += static_cast<std::size_t>(each)) {
+      const delivery::SessionKey session = turns_[turn_++ % turns_.size()];
+      std::vector<delivery::MessageKey>& keys = rows_[session];
+      if (keys.size() < static_cast<std::size_t>(each)) {
+        throw std::runtime_error("no messages are left: measure shorter turns");
+      }
+      wanted.push_back({session, {keys.begin(), keys.begin() + each}});
+      keys.erase(keys.begin(), keys.begin() + each);
+    }
+    claimed_ = store_.claims().claim(wanted);
+  }
+
+  std::size_t settle() {
+    std::vector<delivery::Settlement> settlements;
+    std::vector<delivery::SessionRelease> releases;
+    for (const delivery::SessionClaimed& session : claimed_.sessions) {
+      for (const delivery::ClaimedRow& row : session.rows) {
+        settlements.push_back({.key = row.key,
+                               .session = session.session,
+                               .attempt = row.attempt,
+                               .transition = delivery::Transition::ack});
+      }
+      releases.push_back({.session = session.session, .previousSequence = session.rows.back().sequence});
+    }
+    store_.settles().settle(settlements);
+    store_.claims().endClaims(releases);
+    return settlements.size();
+  }
+
+  PostgresStore& store_;
+  const int sessions_;
+  std::map<delivery::SessionKey, std::vector<delivery::MessageKey>> rows_;
+  std::vector<delivery::SessionKey> turns_;
+  std::size_t turn_ = 0;
+  store::ClaimReply claimed_;
+};
+
+void claims(const PostgresDatabase& database, const Pace& pace) {
   Plain client(database.location());
   client.run("CREATE TABLE jobs(id bigserial PRIMARY KEY, data text)");
-  client.run("INSERT INTO jobs(data) SELECT repeat('x',200) FROM generate_series(1,300000)");
+  client.run("INSERT INTO jobs(data) SELECT repeat('x',200) FROM generate_series(1,500000)");
   client.run("VACUUM ANALYZE jobs");
-  const double plain = tell("claim 100 by SKIP LOCKED and delete them",
-                            rateOf(1, duration,
-                                   [&](int) {
-                                     return [&client] {
-                                       return client.run(
-                                           "DELETE FROM jobs WHERE id IN (SELECT id FROM "
-                                           "jobs ORDER BY id LIMIT 100 FOR UPDATE SKIP "
-                                           "LOCKED) RETURNING id,data");
-                                     };
-                                   }),
-                            0);
+  Operation plain = clients(database, "claim 100 by SKIP LOCKED and delete them", 1,
+                            "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs ORDER BY id LIMIT 100 FOR UPDATE SKIP "
+                            "LOCKED) RETURNING id,data");
   PostgresStore store(database.location(), {});
-  for (int block = 0; block < 100; ++block) {
-    store.begin(false);
-    for (std::size_t message = 0; message < 5 * kTogether; ++message) {
-      store.outbox().enqueue(frameOf(static_cast<int>(message / kTogether)));
-    }
-    store.commit();
-  }
+  Deliveries ofOne(store, 1);
+  Deliveries ofMany(store, kTogether);
   client.run("ANALYZE");
-  std::map<delivery::SessionKey, std::vector<delivery::MessageKey>> rows;
-  for (store::NewRows fresh = store.discovery().take(1'000); !fresh.rows.empty();
-       fresh = store.discovery().take(1'000)) {
-    for (const delivery::RowSeen& row : fresh.rows) {
-      rows[row.session].push_back(row.key);
-    }
-  }
-  std::size_t turn = 0;
-  tell("claim 100 of a session and settle them",
-       rateOf(1, duration,
-              [&](int) {
-                return [&] {
-                  auto place = std::next(rows.begin(), static_cast<long>(turn++ % rows.size()));
-                  while (place->second.empty()) {
-                    place = std::next(rows.begin(), static_cast<long>(turn++ % rows.size()));
-                  }
-                  auto& keys = place->second;
-                  const std::size_t count = std::min(kTogether, keys.size());
-                  const delivery::SessionClaim wanted{place->first,
-                                                      {keys.begin(), keys.begin() + static_cast<long>(count)}};
-                  store.begin(false);
-                  const auto reply = store.claims().claim({&wanted, 1});
-                  store.commit();
-                  std::vector<delivery::Settlement> settlements;
-                  for (const auto& row : reply.sessions[0].rows) {
-                    settlements.push_back({.key = row.key,
-                                           .session = place->first,
-                                           .attempt = row.attempt,
-                                           .transition = delivery::Transition::ack});
-                  }
-                  const delivery::SessionRelease release{.session = place->first,
-                                                         .previousSequence = reply.sessions[0].rows.back().sequence};
-                  store.begin(false);
-                  store.settles().settle(settlements);
-                  store.claims().endClaims({&release, 1});
-                  store.commit();
-                  keys.erase(keys.begin(), keys.begin() + static_cast<long>(count));
-                  return count;
-                };
-              }),
-       plain);
+  const auto measured = [&store](const char* name, std::function<std::size_t(int)> step) {
+    return Operation{.name = name, .threads = 1, .step = std::move(step), .servers = {store.serverProcess()}};
+  };
+  Operation apart = measured("claim 100 of a session, and settle them", [&](int) { return ofOne.claimAndSettle(); });
+  Operation together = measured("settle 100 of a session and claim the next", [&](int) { return ofOne.step(); });
+  Operation many = measured("the same with one each of 100 sessions", [&](int) { return ofMany.step(); });
+  std::printf("claims and settles, one thread\n");
+  measure(pace, {&plain, &apart, &together, &many});
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  const std::chrono::milliseconds duration(1'000 * (count > 1 ? std::atoi(words[1]) : 5));
+  const Pace pace{std::chrono::milliseconds(count > 1 ? static_cast<int>(1'000 * std::atof(words[1])) : 1'000),
+                  count > 2 ? std::atoi(words[2]) : 3};
   const PostgresDatabase database;
-  enqueues(database, duration);
-  claims(database, duration);
+  enqueues(database, pace);
+  claims(database, pace);
   return 0;
 }
