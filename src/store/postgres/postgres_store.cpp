@@ -265,7 +265,10 @@ bool PostgresStore::inTransaction() const noexcept {
 
 void PostgresStore::savepoint() {
   impl_->each([](Memory& memory) { memory.flush(); });
-  impl_->connection.execute("SAVEPOINT s" + std::to_string(++impl_->scopes));
+  impl_->connection.post("SAVEPOINT s" + std::to_string(++impl_->scopes));
+  // A handler's statements are planned as on any connection.
+  impl_->connection.post("SET LOCAL enable_seqscan TO DEFAULT");
+  impl_->connection.execute("SET LOCAL jit TO DEFAULT");
   impl_->each([](Memory& memory) { memory.scopeBegun(); });
 }
 
