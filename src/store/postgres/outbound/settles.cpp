@@ -115,7 +115,10 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, bool 
                              .session = settlement.session,
                              .attempt = settlement.attempt,
                              .from = settlement.from,
-                             .transition = Transition::release};
+                             .transition = Transition::release,
+                             .reason = {},
+                             .error = {},
+                             .result = {}};
     static_cast<void>(apply(release, isOwn));
     write();
     return std::nullopt;
@@ -144,7 +147,10 @@ std::optional<SettledMessage> Settles::apply(const Settlement& settlement, bool 
     const Settlement discard{.key = settlement.key,
                              .session = settlement.session,
                              .from = MessageState::failed,
-                             .transition = Transition::discard};
+                             .transition = Transition::discard,
+                             .reason = {},
+                             .error = {},
+                             .result = {}};
     static_cast<void>(apply(discard, true));
   }
   if (next == Next::acked || next == Next::gone) {
