@@ -132,6 +132,10 @@ store::sqlite::ApplicationWriter& Binding::writer() {
   if (sqlite::scalar(connection_, "PRAGMA main.synchronous") < "2") {
     throw Error(Errc::notDurable, "synchronous was lowered on this connection");
   }
+  // Without a write-ahead log a power cut may undo a commit, or damage the file, whatever `synchronous` is.
+  if (const std::string mode = sqlite::scalar(connection_, "PRAGMA main.journal_mode"); mode != "wal") {
+    throw Error(Errc::notDurable, "journal_mode is " + mode + " on this connection");
+  }
   return *writer_;
 }
 

@@ -7,10 +7,13 @@
 namespace ackbox::extension {
 namespace {
 
+bool hasCode(const Error& error, int code) {
+  return circumstancesOf(error).find("(SQLite code " + std::to_string(code) + ")") != std::string::npos;
+}
+
 /// Another connection has committed since the transaction's first read, so that it can never write.
 bool isSnapshotPast(const Error& error) {
-  return error.code() == Errc::databaseBusy &&
-         circumstancesOf(error).ends_with("(SQLite code " + std::to_string(SQLITE_BUSY_SNAPSHOT) + ")");
+  return error.code() == Errc::databaseBusy && hasCode(error, SQLITE_BUSY_SNAPSHOT);
 }
 
 bool isBetween(char letter, char least, char most) noexcept {
@@ -26,7 +29,9 @@ std::string sqlNames(std::string_view text) {
     if (text.substr(index).starts_with(kRetention)) {
       made += "idempotency_retention_ms";
       index += kRetention.size() - 1;
-    } else if (index > 0 && isBetween(text[index - 1], 'a', 'z') && isBetween(text[index], 'A', 'Z')) {
+    } else if (index > 0 && isBetween(text[index - 1], 'a', 'z') && isBetween(text[index], 'A', 'Z') &&
+               // A unit, such as MiB, is no name.
+               index + 1 < text.size() && isBetween(text[index + 1], 'a', 'z')) {
       made += {'_', static_cast<char>(text[index] - 'A' + 'a')};
     } else {
       made += text[index];
@@ -56,7 +61,8 @@ std::string sqlText(const Error& error) {
              ": this file is no outbox: open the one that ackbox serve has, or start ackbox serve on this one once; "
              "tables with another prefix: SELECT ackbox_configure('{\"table_prefix\":\"NAME_\"}')";
     case Errc::notDurable:
-      return cause + ": PRAGMA synchronous=FULL before BEGIN";
+      return cause + (cause.starts_with("journal_mode") ? ": PRAGMA journal_mode=WAL before BEGIN"
+                                                        : ": PRAGMA synchronous=FULL before BEGIN");
     case Errc::invalidOption:
       return cause;
     default:
@@ -67,6 +73,9 @@ std::string sqlText(const Error& error) {
 int sqlCode(const Error& error) {
   if (isSnapshotPast(error)) {
     return SQLITE_BUSY_SNAPSHOT;
+  }
+  if (error.code() == Errc::databaseError && hasCode(error, SQLITE_INTERRUPT)) {
+    return SQLITE_INTERRUPT;
   }
   if (error.code() == Errc::databaseBusy) {
     return SQLITE_BUSY;

@@ -105,8 +105,11 @@ private:
   sqlite3_int64 rowId_;
 };
 
-void fail(sqlite3_context* context, const char* what, int code) noexcept {
-  if (char* const text = sqlite3_mprintf("ackbox: %s", what)) {
+/// `hasBegun`: the call was made in a transaction.
+void fail(sqlite3_context* context, const char* what, int code, bool hasBegun) noexcept {
+  const bool isOver = hasBegun && sqlite3_get_autocommit(sqlite3_context_db_handle(context)) != 0;
+  if (char* const text =
+          sqlite3_mprintf("ackbox: %s%s", what, isOver ? "; SQLite has rolled the transaction back" : "")) {
     sqlite3_result_error(context, text, -1);
     sqlite3_free(text);
     sqlite3_result_error_code(context, code);
@@ -118,16 +121,17 @@ void fail(sqlite3_context* context, const char* what, int code) noexcept {
 /// SQLite is C: nothing may be thrown through it.
 template <void (*Action)(const Call&)>
 void guarded(sqlite3_context* context, int count, sqlite3_value** values) {
+  const bool hasBegun = sqlite3_get_autocommit(sqlite3_context_db_handle(context)) == 0;
   try {
     const Call call(context, count, values);
     call.binding().requireHome();
     Action(call);
   } catch (const Error& error) {
-    fail(context, sqlText(error).c_str(), sqlCode(error));
+    fail(context, sqlText(error).c_str(), sqlCode(error), hasBegun);
   } catch (const std::bad_alloc&) {
     sqlite3_result_error_nomem(context);
   } catch (const std::exception& error) {
-    fail(context, error.what(), SQLITE_ERROR);
+    fail(context, error.what(), SQLITE_ERROR, hasBegun);
   }
 }
 

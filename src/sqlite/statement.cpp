@@ -68,8 +68,8 @@ void throwSqlite(sqlite3* connection, std::string_view doing) {
     }
   }
   if (code == SQLITE_INTERRUPT) {
-    // Only a connection to a file that is not trusted is interrupted, see `limitWork`; and one that is being closed.
-    what += ": the file makes SQLite compute for longer than its size explains";
+    // On a connection of ackbox itself it is `limitWork`, or the connection is being closed.
+    what += ": by the program, or because the file makes SQLite compute for longer than its size explains";
   }
   throw Error(errcOf(code), what);
 }

@@ -42,7 +42,7 @@ class ExtensionTest(unittest.TestCase):
         with self.assertRaisesRegex(sqlite3.OperationalError, text) as raised:
             (db or self.db).execute(sql, parameters).fetchall()
         # Names are SQL's, not those of the C++ options, besides the words that statuses are.
-        self.assertNotRegex(re.sub(r"^ackbox: \w+: ", "", str(raised.exception)), "[a-z][A-Z]")
+        self.assertNotRegex(re.sub(r"^ackbox: \w+: |[KMG]iB$", "", str(raised.exception)), "[a-z][A-Z]")
         return raised.exception
 
     def begin(self, db=None):
@@ -162,7 +162,7 @@ class ExtensionTest(unittest.TestCase):
         self.assertEqual(self.counts(), (0, 1))
         self.refused("max_pendin: is no option, allowed: table_prefix", "SELECT ackbox_configure('{\"max_pendin\":1}')")
         self.refused("maxPending: is no option", "SELECT ackbox_configure('{\"max\\u0050ending\":1}')")
-        self.refused("frame_bytes_max: is 0, allowed: 1 to", "SELECT ackbox_configure('{\"frame_bytes_max\":0}')")
+        self.refused("frame_bytes_max: is 0, allowed: 1 to 64 MiB$", "SELECT ackbox_configure('{\"frame_bytes_max\":0}')")
         self.refused("^ackbox: table_prefix: has a character", "SELECT ackbox_configure('{\"table_prefix\":\"-\"}')")
         self.refused("^ackbox: idempotency_retention_ms: .*, allowed: at least",
                      "SELECT ackbox_configure('{\"idempotency_retention_ms\":9223372036854775808}')")
@@ -199,6 +199,66 @@ class ExtensionTest(unittest.TestCase):
         self.db.execute("PRAGMA synchronous=NORMAL")
         self.begin()
         self.refused("synchronous was lowered on this connection: PRAGMA synchronous=FULL before BEGIN$", "SELECT ackbox_enqueue(?)", json.dumps(FRAME))
+
+    def test_P1_a_file_without_a_write_ahead_log_is_refused(self):
+        for mode in ("DELETE", "TRUNCATE", "PERSIST", "MEMORY", "OFF"):
+            self.assertEqual(value(self.db, "PRAGMA journal_mode=" + mode), mode.lower())
+            self.begin()
+            self.refused("journal_mode is %s on this connection: PRAGMA journal_mode=WAL before BEGIN$" % mode.lower(), "SELECT ackbox_enqueue(?)", json.dumps(FRAME))
+            self.db.execute("ROLLBACK")
+        self.assertEqual(value(self.db, "PRAGMA journal_mode=WAL"), "wal")
+        self.begin()
+        enqueue(self.db, FRAME)
+        self.db.execute("COMMIT")
+
+    def test_P2_an_interrupted_call_leaves_all_or_nothing(self):
+        frame = dict(FRAME, session="new", idempotency_key="k")
+        for publishes in (False, True):
+            sql = "SELECT ackbox_publish(json_remove(?, '$.peer'))" if publishes else "SELECT ackbox_enqueue(?)"
+            step = left = 0
+            while left <= 0:
+                step += 3
+                left = step
+
+                def count():
+                    nonlocal left
+                    left -= 1
+                    return left <= 0
+
+                self.begin()
+                self.db.execute("INSERT INTO orders VALUES(1)")
+                before = self.everything()
+                self.db.set_progress_handler(count, 1)
+                stored = False
+                try:
+                    stored = bool(value(self.db, sql, json.dumps(frame)))
+                except sqlite3.OperationalError as error:
+                    # Without our words the call was over, and its answer was lost.
+                    if str(error).startswith("ackbox: "):
+                        self.assertIn("(SQLite code 9): by the program", str(error))
+                        self.assertEqual(str(error).endswith("; SQLite has rolled the transaction back"), not self.db.in_transaction)
+                    else:
+                        stored = None
+                finally:
+                    self.db.set_progress_handler(None, 1)
+                if self.db.in_transaction and stored is False:
+                    self.assertEqual(self.everything(), before)
+                if self.db.in_transaction:
+                    self.db.execute("ROLLBACK")
+            self.assertTrue(stored)
+
+    def everything(self):
+        """The rows of the tables that an enqueue changes."""
+        tables = ("orders", "ackbox_outbox", "ackbox_sessions", "ackbox_counters", "ackbox_peer_counters", "ackbox_idempotency_keys", "ackbox_publications")
+        return [self.db.execute("SELECT * FROM " + table).fetchall() for table in tables]
+
+    def test_a_full_disk_ends_the_transaction_and_the_text_says_so(self):
+        self.db.execute("PRAGMA max_page_count=%d" % (value(self.db, "PRAGMA page_count") + 2))
+        self.begin()
+        with self.assertRaisesRegex(sqlite3.OperationalError, "^ackbox: .*disk is full.*; SQLite has rolled the transaction back$"):
+            for _ in range(20):
+                enqueue(self.db, dict(FRAME, data="x" * 2000))
+        self.assertFalse(self.db.in_transaction)
 
     def test_what_cannot_write_is_told_to_begin_immediately(self):
         writer = connect(self.file)

@@ -5,6 +5,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
@@ -15,7 +16,9 @@
 #include <vector>
 
 #include "ackbox/async.hpp"
+#include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
 #include "support/scripted_sender.hpp"
 #include "support/temp_dir.hpp"
 
@@ -55,6 +58,36 @@ TEST_CASE("P2: a commit keeps both the business row and the frame") {
   CHECK(caller.manager.getStats().pending == 2);
   CHECK(caller.manager.drainOnce().acked == 2);
   CHECK(caller.orders() == 1);
+}
+
+TEST_CASE("P2: an enqueue that is interrupted at any step is whole or not there, whatever the caller does then") {
+  struct Interrupt {
+    static int onStep(void* left) { return --*static_cast<int*>(left) <= 0 ? 1 : 0; }
+  };
+  Caller caller;
+  OutboxWriter writer(caller.manager, caller.connection);
+  int left = 0;
+  std::uint64_t kept = 0;
+  for (int step = 1; left <= 0; step += 5) {
+    left = step;
+    caller.connection.exec("BEGIN IMMEDIATE; INSERT INTO orders DEFAULT VALUES");
+    sqlite3_progress_handler(caller.connection.getHandle(), 1, &Interrupt::onStep, &left);
+    Frame frame = Caller::frame();
+    frame.session = "of step " + std::to_string(step);
+    try {
+      static_cast<void>(writer.enqueue(frame));
+      ++kept;
+    } catch (const Error&) {
+      CHECK(left <= 0);
+    }
+    sqlite3_progress_handler(caller.connection.getHandle(), 0, nullptr, nullptr);
+    if (sqlite3_get_autocommit(caller.connection.getHandle()) == 0) {
+      caller.connection.exec("COMMIT");
+    }
+    CHECK(caller.manager.getStats().pending == kept);
+    CHECK(OutboxReader(caller.manager).verify().clean());
+  }
+  CHECK(kept == 1);
 }
 
 TEST_CASE("P2: a rollback keeps neither, and the sequence has no hole") {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sqlite/statement.hpp"
+#include "sqlite/step_savepoint.hpp"
 #include "store/sqlite/cache/claim_bits.hpp"
 #include "store/sqlite/cache/counters.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
@@ -72,9 +73,7 @@ struct ApplicationWriter::Impl final : private ApplicationTables, private Enqueu
                   "id>=(SELECT oldest_key FROM #counters) ORDER BY id LIMIT 256)",
                   options.tablePrefix),
         selectSubscriptions(handle, kSelectSubscriptions, options.tablePrefix),
-        savepoint(handle, "SAVEPOINT #enqueue", options.tablePrefix),
-        release(handle, "RELEASE #enqueue", options.tablePrefix),
-        rollbackTo(handle, "ROLLBACK TO #enqueue", options.tablePrefix),
+        step(handle, "#counters", options.tablePrefix),
         spill(scalar(handle, "PRAGMA cache_spill")) {
     for (const PeerOptions& peer : configuredPeers(options)) {
       Query query(selectPeer, peer.name);
@@ -117,7 +116,6 @@ private:
   [[nodiscard]] bool isNoneLive() override;
   [[nodiscard]] SessionTail& tailOf(const SessionName& session, std::uint8_t priority) override;
   void insert(NewRow&& row, const Frame& frame) override;
-  void undo() noexcept;
 
 public:
   const std::function<void()> committed;
@@ -127,9 +125,7 @@ public:
   Statement selectPeer;
   Statement selectAny;
   Statement selectSubscriptions;
-  Statement savepoint;
-  Statement release;
-  Statement rollbackTo;
+  StepSavepoint step;
   // The caller's setting: the pages of cache beyond which a transaction spills to the log before its commit; 0: never.
   const std::string spill;
 };
@@ -152,7 +148,7 @@ auto ApplicationWriter::Impl::inSavepoint(const Work& work, const Keeps& keeps) 
   if (sqlite3_get_autocommit(handle) != 0) {
     throw Error(Errc::noTransaction, "enqueue needs the caller's transaction");
   }
-  Query(savepoint).run();
+  step.begin();
   try {
     auto receipt = work();
     if (keeps(receipt)) {
@@ -160,12 +156,13 @@ auto ApplicationWriter::Impl::inSavepoint(const Work& work, const Keeps& keeps) 
       states.flush();
       counters.flushAll();
     } else {
-      Query(rollbackTo).run();
+      step.rollback();
+      return receipt;
     }
-    Query(release).run();
+    step.release();
     return receipt;
   } catch (...) {
-    undo();
+    step.undo();
     throw;
   }
 }
@@ -218,15 +215,6 @@ SessionTail& ApplicationWriter::Impl::tailOf(const SessionName& session, std::ui
 
 void ApplicationWriter::Impl::insert(NewRow&& row, const Frame& /*frame*/) {
   rows.insert({&row, 1});
-}
-
-void ApplicationWriter::Impl::undo() noexcept {
-  try {
-    Query(rollbackTo).run();
-    Query(release).run();
-  } catch (const Error&) {
-    // SQLite ended the whole transaction (a full disk, an I/O error): nothing is left to undo.
-  }
 }
 
 }  // namespace ackbox::store::sqlite
