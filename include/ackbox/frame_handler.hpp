@@ -76,7 +76,7 @@ public:
   virtual ~InboundTransaction() = default;
 
   /// The store's connection, inside the transaction. Business tables may share the file. Do not begin, commit or roll
-  /// back a transaction; savepoints are allowed.
+  /// back a transaction; savepoints are allowed, and what was enqueued in one is undone with it.
   [[nodiscard]] virtual SQLite::Database& database() = 0;
 
   /// Enqueues a reply, or anything else, in this transaction.

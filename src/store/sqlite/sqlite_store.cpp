@@ -12,6 +12,7 @@
 #include "store/failure.hpp"
 #include "store/sqlite/components.hpp"
 #include "store/sqlite/log_keeper.hpp"
+#include "store/sqlite/outbound/handler_outbox.hpp"
 #include "store/sqlite/peers/liveness.hpp"
 #include "store/sqlite/schema/new_store.hpp"
 #include "store/sqlite/schema/notes.hpp"
@@ -49,11 +50,14 @@ struct SqliteStore::Impl {
   Transaction transaction;
   LatencyWindow latencies;
   std::unique_ptr<Components> parts;
+  std::optional<HandlerOutbox> handlerOutbox;
   std::string origin;
   OpeningLook look;
 
   // As of the last `begin`.
   std::uint64_t epoch = 0;
+  // Foreign code runs: `handlerOutbox` is the outbox.
+  bool isGuarded = false;
   // As of the last commit that was seen; neither value ever decreases.
   std::uint64_t epochSeen = 0;
   std::int64_t lastKeySeen = 0;
@@ -79,6 +83,7 @@ void SqliteStore::Impl::open() {
       throw;
     }
     // `openFirst` makes new parts.
+    handlerOutbox.reset();
     parts.reset();
     openFirst();
   }
@@ -138,6 +143,7 @@ void SqliteStore::Impl::load() {
     origin = query.text(0);
   }
   parts = std::make_unique<Components>(connection, transaction, options, liveness, latencies);
+  handlerOutbox.emplace(*parts);
   parts->backward([](WriteBack& part) { part.begun(true); });
   readEpoch();
 }
@@ -237,6 +243,8 @@ void SqliteStore::commit() {
 }
 
 void SqliteStore::rollback() noexcept {
+  impl_->isGuarded = false;
+  impl_->handlerOutbox->forget();
   impl_->transaction.rollback();
   impl_->logKeeper.roomDidNotHelp();
   // Facts that were read in the transaction, such as which processes have the file open, are read again.
@@ -268,6 +276,10 @@ void SqliteStore::rollbackToSavepoint() {
 }
 
 void SqliteStore::guardTransaction(bool on) {
+  if (!on && impl_->isGuarded && !impl_->transaction.lost()) {
+    impl_->handlerOutbox->end();
+  }
+  impl_->isGuarded = on;
   impl_->transaction.guard(on);
 }
 
@@ -280,6 +292,9 @@ Errc SqliteStore::whyTransactionLost(const std::exception_ptr& thrown) const noe
 }
 
 store::Outbox& SqliteStore::outbox() noexcept {
+  if (impl_->isGuarded) {
+    return *impl_->handlerOutbox;
+  }
   return impl_->parts->outbox;
 }
 
