@@ -133,6 +133,9 @@ struct VerifyReport {
   /// Committed changes that are not used, because the log is damaged, or was not finished before a power cut; empty if
   /// none. Not a finding, as the latter is normal. The next process that opens the file to write removes the trace.
   std::string logCutShort = {};
+  /// Tables of the application whose content is not checked, because their indexes need its functions or collations.
+  /// With such a table, it is not checked either whether each page of the file is used.
+  std::vector<std::string> notChecked = {};
   /// How much was checked: rows of the outbox, sessions with their queues of unordered messages, peers, and pages of
   /// the file.
   std::uint64_t messages = 0;

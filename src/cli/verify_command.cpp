@@ -69,6 +69,7 @@ int verify(Console& console, const Arguments& arguments) {
         .add("has_checkpoint_defect", report.hasCheckpointDefect)
         .add("log_not_batched", report.logNotBatched)
         .add("log_cut_short", report.logCutShort)
+        .raw("not_checked", json::list(report.notChecked))
         .raw("notes", jsonOf(notes));
     console.line(line);
   } else if (report.clean()) {
@@ -91,6 +92,10 @@ int verify(Console& console, const Arguments& arguments) {
   }
   if (!report.logCutShort.empty() && !console.json()) {
     console.remark("note: " + report.logCutShort);
+  }
+  for (const std::string& name : console.json() ? std::vector<std::string>() : report.notChecked) {
+    console.remark("note: the table " + name +
+                   " is not checked: its indexes need functions or collations of its application");
   }
   for (const FileNote& note : console.json() ? std::vector<FileNote>() : notes) {
     console.remark("note: " + records::instantText(note.at) + ": " + note.event + ": " + note.text +

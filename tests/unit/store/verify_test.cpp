@@ -5,11 +5,13 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -435,6 +437,37 @@ TEST_CASE("P10: an index with as many rows as its table, but others, is found, t
   const VerifyReport report = file.verify();
   REQUIRE_FALSE(report.clean());
   CHECK(report.findings[0].table.empty());
+}
+
+TEST_CASE("P10: tables that need the application's own functions and collations hinder no check of the others") {
+  File file;
+  {
+    SQLite::Database application(file.world.file.string(), SQLite::OPEN_READWRITE);
+    const auto same = [](sqlite3_context* context, int, sqlite3_value** values) {
+      sqlite3_result_value(context, values[0]);
+    };
+    sqlite3_create_function(application.getHandle(), "same", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, same,
+                            nullptr, nullptr);
+    const auto order = [](void*, int left, const void* one, int right, const void* other) {
+      return std::string_view(static_cast<const char*>(one), static_cast<std::size_t>(left))
+          .compare(std::string_view(static_cast<const char*>(other), static_cast<std::size_t>(right)));
+    };
+    sqlite3_create_collation(application.getHandle(), "plain", SQLITE_UTF8, nullptr, order);
+    application.exec("CREATE TABLE checked(n CHECK(same(n)=n)); INSERT INTO checked VALUES(1)");
+    CHECK(file.verify().clean());
+    CHECK(file.verify().notChecked.empty());
+    application.exec(
+        "CREATE TABLE \"a #1 'b\"(t); CREATE INDEX by_plain ON \"a #1 'b\"(t COLLATE plain);"
+        "CREATE TABLE computed(n); CREATE INDEX by_same ON computed(same(n))");
+  }
+  CHECK(file.verify().clean());
+  CHECK(file.verify().notChecked == std::vector<std::string>{"a #1 'b", "computed"});
+  // An index of ours without its rows.
+  file.breakWith(
+      "PRAGMA writable_schema=ON; CREATE TABLE other(a); CREATE INDEX other_a ON other(a); "
+      "UPDATE sqlite_master SET rootpage=(SELECT rootpage FROM sqlite_master WHERE name='other_a') "
+      "WHERE name='ackbox_outbox_failed'");
+  CHECK_FALSE(file.verify().clean());
 }
 
 }  // namespace verify_test

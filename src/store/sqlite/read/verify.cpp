@@ -34,7 +34,7 @@ VerifyReport verify(const std::filesystem::path& file, const OutboxOptions& opti
   report.messages = count("SELECT count(*) FROM #outbox");
   report.sessions = count("SELECT count(*) FROM #sessions");
   report.peers = count("SELECT count(*) FROM #peers");
-  report.findings = findingsOf(connection, options.tablePrefix, false);
+  report.findings = findingsOf(connection, options.tablePrefix, false, &report.notChecked);
   return report;
 }
 

@@ -9,6 +9,7 @@
 #include "store/sqlite/cache/sender_shares.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 #include "store/sqlite/outbound/row_checksum.hpp"
+#include "store/sqlite/schema/page_check.hpp"
 #include "store/sqlite/schema/schema.hpp"
 #include "store/sqlite/sqlite_names.hpp"
 
@@ -366,8 +367,12 @@ public:
   Check(sqlite3* connection, std::string_view prefix, bool saysWhy)
       : connection_(connection), prefix_(prefix), saysWhy_(saysWhy) {}
 
-  std::vector<Finding> run() {
-    checkFile();
+  std::vector<Finding> run(std::vector<std::string>* notChecked) {
+    PageCheck pages = checkPages(connection_);
+    findings_ = std::move(pages.findings);
+    if (notChecked != nullptr) {
+      *notChecked = std::move(pages.notChecked);
+    }
     const std::vector<SchemaObject> objects = schemaObjects(prefix_);
     for (const SchemaObject& object : objects) {
       checkObject(object);
@@ -385,15 +390,6 @@ public:
   }
 
 private:
-  void checkFile() {
-    Statement statement(connection_, "PRAGMA integrity_check(100)", {});
-    for (Query query(statement); query.next();) {
-      if (query.view(0) != "ok") {
-        findings_.push_back({{}, 0, query.text(0)});
-      }
-    }
-  }
-
   void checkObject(const SchemaObject& object) {
     const ObjectState state = stateOf(connection_, object);
     if (state == ObjectState::ours) {
@@ -465,8 +461,9 @@ std::string statementOf(const Rule& rule, const char* text, bool hasIndexes) {
   return sql;
 }
 
-std::vector<Finding> findingsOf(sqlite3* connection, std::string_view prefix, bool saysWhy) {
-  return Check(connection, prefix, saysWhy).run();
+std::vector<Finding> findingsOf(sqlite3* connection, std::string_view prefix, bool saysWhy,
+                                std::vector<std::string>* notChecked) {
+  return Check(connection, prefix, saysWhy).run(notChecked);
 }
 
 }  // namespace ackbox::store::sqlite

@@ -34,7 +34,8 @@ struct Rule {
 
 /// The errors of the file: in its pages, according to SQLite; in its tables, indexes and views; in single values; and
 /// by the rules. At most 100 per check. Throws `Error`. With `saysWhy`, a finding also says why `repair` leaves it, if
-/// a rule knows.
-[[nodiscard]] std::vector<Finding> findingsOf(sqlite3* connection, std::string_view prefix, bool saysWhy);
+/// a rule knows. `notChecked`, if given, gets the tables of `PageCheck::notChecked`.
+[[nodiscard]] std::vector<Finding> findingsOf(sqlite3* connection, std::string_view prefix, bool saysWhy,
+                                              std::vector<std::string>* notChecked = nullptr);
 
 }  // namespace ackbox::store::sqlite
