@@ -260,7 +260,7 @@ ACKBOX_API const char *ackbox_status_name(int status);
  * the thread's next call. */
 ACKBOX_API const char *ackbox_last_error(void);
 
-/* Frees a text that the library has returned. NULL: does nothing. */
+/* Frees a text that the library has returned. NULL, which a failing call leaves in the place of a text, does nothing. */
 ACKBOX_API void ackbox_free(void *text);
 
 /* Makes an agent, without a file. On a failure `*agent` is NULL. */

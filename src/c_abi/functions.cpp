@@ -81,12 +81,19 @@ int with(ackbox_agent* handle, Action&& action) noexcept {
   });
 }
 
+/// Whatever becomes of a call, its caller may free what is there.
+void clear(char** text) noexcept {
+  if (text != nullptr) {
+    *text = nullptr;
+  }
+}
+
 /// The same for an action that returns a text for the caller; nothing: `otherwise`, because of `cause`.
 template <typename Action>
 int giveText(ackbox_agent* handle, char** text, int otherwise, const char* cause, Action&& action) noexcept {
+  clear(text);
   return with(handle, [&](Agent& agent) {
     require(text, "the place for the text");
-    *text = nullptr;
     const std::optional<std::string> made = action(agent);
     if (!made) {
       return fail(otherwise, cause);
@@ -114,6 +121,11 @@ Frame frameOf(const ackbox_message& message) {
   frame.type = message.type;
   if (message.data_size != 0) {
     require(message.data, "message.data");
+    // Not read, as the size may be wrong.
+    if (const std::size_t most = OutboxOptions().frameBytesMax; message.data_size > most) {
+      throw Refusal(ACKBOX_FRAME_TOO_LARGE, "data has " + std::to_string(message.data_size) + " bytes; " +
+                                                std::to_string(most) + " are allowed");
+    }
     frame.data.assign(message.data, message.data_size);
   } else {
     set(frame.data, message.data);
@@ -307,10 +319,8 @@ int ackbox_enqueue(ackbox_agent* agent, const ackbox_message* message, ackbox_re
 }
 
 int ackbox_publish(ackbox_agent* agent, const ackbox_message* message, char** json) {
+  c_abi::clear(json);
   return c_abi::with(agent, [&](c_abi::Agent& here) {
-    if (json != nullptr) {
-      *json = nullptr;
-    }
     const ackbox_message given = c_abi::read(message, "message");
     if (given.peer != nullptr && given.peer != ackbox::kAllSubscribers) {
       return c_abi::fail(ACKBOX_INVALID_FRAME, "message.peer is neither NULL nor \"*\": a publish goes to all");

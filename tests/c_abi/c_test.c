@@ -168,7 +168,13 @@ static void check_publish(const char *folder, const char *tool, ackbox_agent *al
   check_refused(ackbox_publish(alice, MESSAGE(.id = "mine"), NULL), ACKBOX_INVALID_FRAME, "id");
   check_refused(ackbox_publish(alice, MESSAGE(.data = "{no"), NULL), ACKBOX_INVALID_FRAME, "");
   check_refused(ackbox_publish(alice, NULL, NULL), ACKBOX_INVALID_ARGUMENT, "message is NULL");
-  check_refused(ackbox_publish(NULL, MESSAGE(), NULL), ACKBOX_INVALID_ARGUMENT, "agent is NULL");
+  json = (char *)folder;
+  check_refused(ackbox_publish(NULL, MESSAGE(), &json), ACKBOX_INVALID_ARGUMENT, "agent is NULL");
+  CHECK(json == NULL);
+  json = (char *)folder;
+  check_refused(ackbox_stats_json(NULL, &json), ACKBOX_INVALID_ARGUMENT, "agent is NULL");
+  CHECK(json == NULL);
+  check_refused(ackbox_enqueue(alice, MESSAGE(.peer = "bob", .data = "1", .data_size = SIZE_MAX), NULL), ACKBOX_FRAME_TOO_LARGE, "262144");
 }
 
 static void check_sizes(ackbox_agent *alice) {
