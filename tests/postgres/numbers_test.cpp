@@ -4,8 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <vector>
-
 #include "store/postgres/postgres_store.hpp"
 #include "support/postgres_database.hpp"
 
@@ -14,6 +12,20 @@ namespace numbers_test {
 using namespace ackbox;
 using namespace ackbox::testing;
 using store::postgres::PostgresStore;
+
+namespace {
+
+/// Of the first message that was claimed.
+delivery::Settlement ackOf(const store::ClaimReply& claimed) {
+  delivery::Settlement settlement;
+  settlement.key = claimed.sessions.front().rows.front().key;
+  settlement.session = claimed.sessions.front().session;
+  settlement.attempt = claimed.sessions.front().rows.front().attempt;
+  settlement.transition = delivery::Transition::ack;
+  return settlement;
+}
+
+}  // namespace
 
 TEST_CASE("P4: the number of a message that the same transaction has settled is not given again") {
   const PostgresDatabase database;
@@ -36,13 +48,10 @@ TEST_CASE("P4: the number of a message that the same transaction has settled is 
     store.commit();
     REQUIRE(claimed.sessions.front().rows.size() == 1);
 
-    const std::vector<delivery::Settlement> settlements{{.key = row.key,
-                                                         .session = row.session,
-                                                         .attempt = claimed.sessions.front().rows.front().attempt,
-                                                         .transition = delivery::Transition::ack}};
+    const delivery::Settlement settlement = ackOf(claimed);
     const delivery::SessionRelease release{.session = row.session, .previousSequence = first.sequence};
     store.begin(true);
-    CHECK(store.settles().settle(settlements).front().has_value());
+    CHECK(store.settles().settle({&settlement, 1}).front().has_value());
     if (hasEnded) {
       store.claims().endClaims({&release, 1});
     }
@@ -60,11 +69,8 @@ TEST_CASE("P4: the number of a message that the same transaction has settled is 
     const store::ClaimReply again = store.claims().claim({&last, 1});
     REQUIRE(again.sessions.front().rows.size() == 1);
     CHECK(again.sessions.front().previousSequence == first.sequence);
-    const std::vector<delivery::Settlement> rest{{.key = next.rows.front().key,
-                                                  .session = row.session,
-                                                  .attempt = again.sessions.front().rows.front().attempt,
-                                                  .transition = delivery::Transition::ack}};
-    store.settles().settle(rest);
+    const delivery::Settlement rest = ackOf(again);
+    store.settles().settle({&rest, 1});
     const delivery::SessionRelease end{.session = row.session, .previousSequence = second.sequence};
     store.claims().endClaims({&end, 1});
     store.commit();

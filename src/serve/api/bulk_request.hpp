@@ -71,7 +71,8 @@ using TakeMember = std::function<Member(const std::string& name, const nlohmann:
 [[nodiscard]] std::string textMember(const std::string& name, const nlohmann::json& value);
 /// A text that is not empty: a variable of the caller that was not set must not choose everything.
 [[nodiscard]] std::string filledMember(const std::string& name, const nlohmann::json& value);
-/// Takes a condition of a filter of messages: `peer`, `session`, `type`, `since` or `before`. False: it is something else.
+/// Takes a condition of a filter of messages: `peer`, `session`, `type`, `since` or `before`. False: it is something
+/// else.
 [[nodiscard]] bool takeCondition(MessageFilter& filter, const std::string& name, const nlohmann::json& value);
 [[nodiscard]] bool flagMember(const std::string& name, const nlohmann::json& value);
 
