@@ -14,6 +14,7 @@
 
 #include "ackbox/error.hpp"
 #include "ackbox/options.hpp"
+#include "ackbox/version.hpp"
 #include "base/home_process.hpp"
 #include "base/mutex.hpp"
 #include "base/nested_error.hpp"
@@ -34,7 +35,6 @@
 namespace ackbox {
 namespace {
 
-constexpr std::string_view kUserAgent = "ackbox/" ACKBOX_VERSION;
 constexpr std::string_view kPlainProblem = "http:// to another machine must be asked for with `allowPlainHttp`";
 
 std::shared_ptr<const HttpSenderOptions> complete(HttpSenderOptions options) {
@@ -376,7 +376,7 @@ private:
     std::vector<std::pair<std::string, std::string>> made = {
         {"content-type", encoded.contentType},          {"webhook-id", encoded.webhookId},
         {"webhook-timestamp", std::to_string(seconds)}, {"outbox-version", std::string(protocol::kVersion)},
-        {"user-agent", std::string(kUserAgent)},
+        {"user-agent", "ackbox/" + std::string(kVersion)},
     };
     made.insert(made.end(), encoded.headers.begin(), encoded.headers.end());
     if (!request.agent.empty()) {

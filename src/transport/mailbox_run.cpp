@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "ackbox/version.hpp"
 #include "protocol/mailbox.hpp"
 #include "transport/http_client.hpp"
 #include "transport/mailbox_stream.hpp"
@@ -23,7 +24,8 @@ constexpr milliseconds kRefusedPauseMost{60'000};
 constexpr milliseconds kSoundStream{10'000};
 // The reports in a row whose answers may be lost before the stream is opened anew.
 constexpr std::size_t kReportsLost = 4;
-constexpr std::string_view kFetcherAgent = "ackbox/" ACKBOX_VERSION;
+
+std::string userAgent() { return "ackbox/" + std::string(kVersion); }
 
 bool isRefusal(int status) noexcept {
   return status == 401 || status == 403 || status == 404 || status == 422;
@@ -158,7 +160,7 @@ void MailboxRun::open() {
     lose(MailboxState::away, "the handler has not answered to frames of an earlier stream", away_);
     return;
   }
-  std::vector<std::pair<std::string, std::string>> headers = {{"User-Agent", std::string(kFetcherAgent)},
+  std::vector<std::pair<std::string, std::string>> headers = {{"User-Agent", userAgent()},
                                                               {"Accept", "application/x-ndjson"}};
   own->addTo(headers);
   MailboxLine::Wish wish;
@@ -298,7 +300,7 @@ std::optional<HttpPost> MailboxRun::settlePost(std::string body, std::string& pr
   post.url = plan_->hub;
   post.url.target += "/v1/inbox/settle";
   post.tls = plan_->tls;
-  post.headers = {{"content-type", "application/json"}, {"user-agent", std::string(kFetcherAgent)}};
+  post.headers = {{"content-type", "application/json"}, {"user-agent", userAgent()}};
   own->addTo(post.headers);
   post.body = std::move(body);
   post.timeout = plan_->options.settleTimeout;

@@ -4,7 +4,7 @@
 # header or OpenSSL.
 # Method: the compiler reads all headers, twice each, generates no code, and tells which files it read; then it reads each
 # header alone, twice; how many lines outbox_manager.hpp becomes. In the short form (ACKBOX_TEST_SCALE below 1) it reads
-# a fourth of them alone, which each commit draws anew.
+# an eighth of them alone, which each commit draws anew.
 #
 #   header_weight.sh COMPILER INCLUDE_DIR [FLAG...]
 set -uo pipefail
@@ -39,7 +39,7 @@ heavy=$(heavy)
 is_heavy=${heavy:+yes}
 each=1 first=0
 if [[ ${ACKBOX_TEST_SCALE:-1} == 0* && -z $is_heavy ]]; then
-  each=4
+  each=8
   commit=$(git -C "$include" rev-parse --short=6 HEAD 2>/dev/null) && first=$((16#$commit % each))
 fi
 for ((index = first; index < ${#headers[@]}; index += each)); do
