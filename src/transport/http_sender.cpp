@@ -374,8 +374,10 @@ private:
     const WallTime now = options_->clock->wallNow();
     const auto seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
     std::vector<std::pair<std::string, std::string>> made = {
-        {"content-type", encoded.contentType},          {"webhook-id", encoded.webhookId},
-        {"webhook-timestamp", std::to_string(seconds)}, {"outbox-version", std::string(protocol::kVersion)},
+        {"content-type", encoded.contentType},
+        {"webhook-id", encoded.webhookId},
+        {"webhook-timestamp", std::to_string(seconds)},
+        {"outbox-version", std::string(protocol::kVersion)},
         {"user-agent", "ackbox/" + std::string(kVersion)},
     };
     made.insert(made.end(), encoded.headers.begin(), encoded.headers.end());

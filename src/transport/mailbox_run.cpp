@@ -25,7 +25,9 @@ constexpr milliseconds kSoundStream{10'000};
 // The reports in a row whose answers may be lost before the stream is opened anew.
 constexpr std::size_t kReportsLost = 4;
 
-std::string userAgent() { return "ackbox/" + std::string(kVersion); }
+std::string userAgent() {
+  return "ackbox/" + std::string(kVersion);
+}
 
 bool isRefusal(int status) noexcept {
   return status == 401 || status == 403 || status == 404 || status == 422;
