@@ -173,6 +173,10 @@ void readPeerPolicies(Section& section, const OutboxOptions& outbox, PeerOptions
     if (!inner.has("frames")) {
       inner.problem("frames", "is missing: the most messages in each `per`");
       peer.rateLimit = {};
+    } else if (peer.rateLimit.frames == 0 && peer.rateLimit.burst != 0) {
+      inner.problem("burst", "is " + std::to_string(peer.rateLimit.burst) +
+                                 ", but without frames there is no limit, allowed: 0, or set frames too");
+      peer.rateLimit = {};
     }
   });
   RetryPolicy retry = peer.profile == PeerProfile::native ? outbox.retry : outbox.webhookRetry;

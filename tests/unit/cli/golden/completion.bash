@@ -99,6 +99,7 @@ _ackbox() {
     'resend --since') return ;;
     'resend --before') return ;;
     'resend --to') return ;;
+    'resend --max-pending') return ;;
     'discard --prefix') return ;;
     'discard --busy-timeout') return ;;
     'discard --log') words='error warning info debug' ;;
@@ -126,6 +127,12 @@ _ackbox() {
     'mark-failed --prefix') return ;;
     'mark-failed --busy-timeout') return ;;
     'mark-failed --log') words='error warning info debug' ;;
+    'mark-failed --peer') return ;;
+    'mark-failed --session') return ;;
+    'mark-failed --type') return ;;
+    'mark-failed --state') words='pending sent' ;;
+    'mark-failed --since') return ;;
+    'mark-failed --before') return ;;
     'mark-failed --reason') return ;;
     'pause --prefix') return ;;
     'pause --busy-timeout') return ;;
@@ -211,11 +218,11 @@ _ackbox() {
       export) words='-h --help --json --prefix --busy-timeout --state --peer --session --type --since --before' ;;
       enqueue) words='-h --help --json --prefix --busy-timeout --log --input --peer --session --type --max-pending' ;;
       retry) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --error --older-than --all --dry-run' ;;
-      resend) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --since --before --to --new-ids --all --dry-run --yes' ;;
+      resend) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --since --before --to --new-ids --max-pending --all --dry-run --yes' ;;
       discard) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --reason --error --older-than --all --dry-run --yes' ;;
       inbox-retry) words='-h --help --json --prefix --busy-timeout --log --source --session --mailbox --state --all' ;;
       inbox-discard) words='-h --help --json --prefix --busy-timeout --log --source --session --mailbox --state --all --reason --yes' ;;
-      mark-failed) words='-h --help --json --prefix --busy-timeout --log --reason' ;;
+      mark-failed) words='-h --help --json --prefix --busy-timeout --log --peer --session --type --state --since --before --all --dry-run --yes --reason' ;;
       pause) words='-h --help --json --prefix --busy-timeout --log --session' ;;
       resume) words='-h --help --json --prefix --busy-timeout --log --session' ;;
       unblock) words='-h --help --json --prefix --busy-timeout --log' ;;

@@ -176,6 +176,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from resend' -l since -d 'Messages
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l before -d 'Messages enqueued before this time' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l to -d 'Store all that the file has for --peer for this peer, too' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l new-ids -d 'As new messages, which take effect again at a receiver that remembers the ids; each once'
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l max-pending -d 'Refuse new messages while this many messages are pending; 0: never (default 1000000)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l all -d 'All acknowledged messages that were kept'
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l dry-run -d 'Only say how many the filter chooses'
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l yes -d 'Really send all that the filter chooses'
@@ -207,7 +208,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l session -d 'F
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l mailbox -d 'Frames in the mailbox of this agent' -x
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l state -d 'Only those in this state' -x -a 'waiting unattended behind running backoff ended'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-retry' -l all -d 'All deferred frames'
-complete -c ackbox -n __fish_use_subcommand -a inbox-discard -d 'Give deferred frames up, for good: their senders get a dead letter. Refused for a frame that is running'
+complete -c ackbox -n __fish_use_subcommand -a inbox-discard -d 'Discard deferred frames, for good: their senders get a dead letter. Refused for a frame that is running'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -F
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from inbox-discard' -l json -d 'Print JSON, one object a line'
@@ -228,6 +229,15 @@ complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l json -d 'Prin
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l peer -d 'Messages of this peer' -x
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l session -d 'Messages of this session' -x
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l type -d 'Messages of this type' -x
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l state -d 'Only those in this state' -x -a 'pending sent'
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l since -d 'Messages enqueued at this time or later: 2h ago, or an instant' -x
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l before -d 'Messages enqueued before this time' -x
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l all -d 'All messages that wait'
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l dry-run -d 'Only say how many the filter chooses'
+complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l yes -d 'Really make dead letters of all that the filter chooses'
 complete -c ackbox -n '__fish_seen_subcommand_from mark-failed' -l reason -d 'Why, short and stable (default marked-failed)' -x
 complete -c ackbox -n __fish_use_subcommand -a pause -d 'Stop sending to a peer, or one session of it, until resume'
 complete -c ackbox -n '__fish_seen_subcommand_from pause' -F

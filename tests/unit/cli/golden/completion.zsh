@@ -24,7 +24,7 @@ _ackbox() {
     'resend:Send acknowledged messages once more that the file has kept (acked_retention), at the ends of their sessions\: under their ids, as to a receiver that has lost them, or as new messages. The receiver sees it'
     'discard:Delete dead letters, for good'
     'inbox-retry:Run deferred frames again now, and set their charged runs back to 0'
-    'inbox-discard:Give deferred frames up, for good\: their senders get a dead letter. Refused for a frame that is running'
+    'inbox-discard:Discard deferred frames, for good\: their senders get a dead letter. Refused for a frame that is running'
     'mark-failed:Make pending or sent messages dead letters'
     'pause:Stop sending to a peer, or one session of it, until resume'
     'resume:Go on sending to a peer or a session; a peer that is away is asked at once'
@@ -277,6 +277,7 @@ _ackbox() {
         '--before[Messages enqueued before this time]:TIME:' \
         '--to[Store all that the file has for --peer for this peer, too]:PEER:' \
         '--new-ids[As new messages, which take effect again at a receiver that remembers the ids; each once]' \
+        '--max-pending[Refuse new messages while this many messages are pending; 0\: never (default 1000000)]:COUNT:' \
         '--all[All acknowledged messages that were kept]' \
         '--dry-run[Only say how many the filter chooses]' \
         '--yes[Really send all that the filter chooses]' ;;
@@ -341,6 +342,15 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '*:ID:' \
+        '--peer[Messages of this peer]:NAME:' \
+        '--session[Messages of this session]:NAME:' \
+        '--type[Messages of this type]:TYPE:' \
+        '--state[Only those in this state]:STATE:(pending sent)' \
+        '--since[Messages enqueued at this time or later\: 2h ago, or an instant]:TIME:' \
+        '--before[Messages enqueued before this time]:TIME:' \
+        '--all[All messages that wait]' \
+        '--dry-run[Only say how many the filter chooses]' \
+        '--yes[Really make dead letters of all that the filter chooses]' \
         '--reason[Why, short and stable (default marked-failed)]:TEXT:' ;;
     pause)
       _arguments \

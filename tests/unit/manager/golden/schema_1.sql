@@ -117,6 +117,7 @@ CREATE TABLE ackbox_idempotency_keys(  -- keys that enqueues and publishes were 
   message_id TEXT NOT NULL,       -- of the first message that was enqueued with it; empty: of a publish to nobody
   sequence INTEGER NOT NULL,      -- as in that enqueue's receipt
   keep_until_ms INTEGER NOT NULL, -- and for as long as the message is in the outbox
+  digest INTEGER NOT NULL,        -- of the session, type and data that it was given for
   PRIMARY KEY(key, peer_id)
 ) WITHOUT ROWID;
 CREATE INDEX ackbox_idempotency_keys_keep_until ON ackbox_idempotency_keys(keep_until_ms);
@@ -353,8 +354,8 @@ INSERT INTO ackbox_outbox VALUES(24,2,5,0,0,0,1715728400000,0,NULL,NULL,NULL,546
 INSERT INTO ackbox_outbox VALUES(25,7,0,0,0,0,1715728400000,0,NULL,NULL,'unordered-1',NULL,2098443454,'test.event',NULL,NULL,NULL,NULL,NULL,NULL,NULL,CAST('{"id":"unordered-1"}' AS BLOB));
 INSERT INTO ackbox_outbox VALUES(26,7,0,0,0,0,1715728400000,0,NULL,NULL,'unordered-2',NULL,911243618,'test.event',NULL,NULL,NULL,NULL,NULL,NULL,NULL,CAST('{"id":"unordered-2"}' AS BLOB));
 INSERT INTO ackbox_outbox VALUES(27,13,1,0,0,0,1715728400000,0,NULL,NULL,NULL,5466045659,545218412,'test.event',NULL,NULL,NULL,NULL,NULL,NULL,NULL,CAST('{"id":""}' AS BLOB));
-INSERT INTO ackbox_idempotency_keys VALUES('key-4',1,'full-4',4,1716333200000);
-INSERT INTO ackbox_idempotency_keys VALUES('key-of-all',0,'018f7961-be80-7517-8d3c-db0000000027',1,1716333200000);
+INSERT INTO ackbox_idempotency_keys VALUES('key-4',1,'full-4',4,1716333200000,882837453);
+INSERT INTO ackbox_idempotency_keys VALUES('key-of-all',0,'018f7961-be80-7517-8d3c-db0000000027',1,1716333200000,2134279592);
 INSERT INTO ackbox_publications VALUES('key-of-all',0,5,'018f7961-be80-7517-8d3c-db0000000027',1);
 INSERT INTO ackbox_subscriptions VALUES('all',5,'*','',1715728400000);
 INSERT INTO ackbox_vacated_numbers VALUES(9,1,'dead-discarded');
