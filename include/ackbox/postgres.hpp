@@ -70,7 +70,8 @@ private:
 };
 
 /// The store's connection, inside the handler's transaction, where the store is in PostgreSQL; the place of
-/// `InboundTransaction::database`. Do not begin, commit or roll back a transaction; savepoints are allowed. A frame
+/// `InboundTransaction::database`. Do not begin, commit or roll back a transaction; savepoints are allowed, but
+/// what was enqueued in one that is undone is sent all the same. A frame
 /// whose handler ends the transaction, or answers `ack` after a statement that failed, is refused.
 ///
 /// Throws `Error` with `databaseError` for a transaction of another store.

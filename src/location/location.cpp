@@ -46,7 +46,11 @@ std::string shown(const std::filesystem::path& place) {
     text.erase(host, user + 1 - host);
   }
   text.resize(std::min(text.find('?'), text.size()));
-  return text;
+  // A password with a slash that is not written as %2F: what stands where a port should is a part of it.
+  const std::size_t port = text.find(':', host);
+  const bool isPort =
+      port == std::string::npos || text.find_first_not_of("0123456789", port + 1) == text.find('/', port);
+  return isPort && text.find('@', host) == std::string::npos ? text : text.substr(0, host) + "...";
 }
 
 OutboxManager openManager(const std::filesystem::path& place, OutboxOptions options) {

@@ -28,6 +28,9 @@ constexpr const char* kSetUp =
 std::string nameOf(const std::string& location) {
   const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> parsed(
       PQconninfoParse(location.c_str(), nullptr), PQconninfoFree);
+  if (!parsed) {
+    return {};
+  }
   std::string host;
   std::string port;
   std::string database;
@@ -97,7 +100,13 @@ void Connection::connect() {
   own_.reset(PQconnectdbParams(kKeywords, values, 1));
   handle_ = own_.get();
   if (PQstatus(handle_) != CONNECTION_OK) {
-    throw Error(Errc::cannotOpen, PQerrorMessage(handle_));
+    // libpq's text quotes what it cannot read, which may be a part of the password.
+    const std::string_view text = PQerrorMessage(handle_);
+    const bool isRead = !nameOf(location_).empty() && text.find("connection option") == std::string_view::npos;
+    throw Error(Errc::cannotOpen, isRead
+                                      ? std::string(text)
+                                      : "the URL or an option of it cannot be read: write special characters of user "
+                                        "and password as %XX, such as %2F for a slash");
   }
   if (PQserverVersion(handle_) < kServerLeast) {
     throw Error(Errc::cannotOpen, "the server is older than PostgreSQL 14");

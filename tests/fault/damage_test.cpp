@@ -355,7 +355,7 @@ TEST_CASE("P12: a message whose row names a session that is missing, or another'
       CHECK_FALSE(verdict.says("retry: "));
       CHECK(verdict.says("verify: "));
       CHECK(verdict.untaken.size() <= 1);
-      passedOver += verdict.says("session-damaged") ? 1 : 0;
+      passedOver += verdict.says("session-damaged") ? 1U : 0U;
     }
   }
   CHECK(passedOver > 0);

@@ -9,6 +9,8 @@ namespace ackbox::location_test {
 TEST_CASE("a URL is shown without its user, password and parameters") {
   CHECK(location::shown("postgres://db.example/orders") == "postgres://db.example/orders");
   CHECK(location::shown("postgresql://agent:secret@db.example:5433/orders") == "postgresql://db.example:5433/orders");
+  CHECK(location::shown("postgres://agent:se/cret@db.example/orders") == "postgres://...");
+  CHECK(location::shown("postgres://agent:12/34@db.example/orders") == "postgres://...");
   CHECK(location::shown("postgres://db.example/orders?user=agent&password=secret@x") == "postgres://db.example/orders");
   CHECK(location::shown("postgres://agent:a?secret@db.example/orders?sslmode=require") ==
         "postgres://db.example/orders");
