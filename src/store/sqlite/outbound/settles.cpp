@@ -211,7 +211,7 @@ bool Settles::write(const Settlement& settlement, const Guard& guard, Next next,
     return Query(remove_, settlement.key, guard.state, guard.attempt).run() != 0;
   }
   const bool hasError = !settlement.error.empty();
-  Query query(hasError ? updateFailed_ : update_, settlement.key, guard.state, guard.attempt, stateOf(next),
+  Query query(hasError ? updateFailed_ : update_, settlement.key, guard.state, guard.attempt, store::stateOf(next),
               next == Next::failed ? context_.clock.wallNow() : settlement.dueAt,
               settlement.transition == Transition::retry ? 1 : 0, NullIfEmpty{settlement.reason});
   if (hasError) {
@@ -255,7 +255,7 @@ void Settles::count(const Settlement& settlement, Next next, const RowFacts& row
   Counters& counters = context_.counters;
   const bool staysLive = next == Next::pending || next == Next::sending || next == Next::sent;
   if (staysLive) {
-    counters.move(row.session, settlement.from, stateOf(next));
+    counters.move(row.session, settlement.from, store::stateOf(next));
   } else {
     counters.subtractRows(row.session, settlement.from, 1, row.bytes);
   }
