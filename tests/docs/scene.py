@@ -36,8 +36,11 @@ class Setting:
         # From a folder of its own: this may itself be a test of that build, whose log it must leave alone.
         folder = os.path.join(self.work, "ctest")
         os.mkdir(folder)
+        # The short form of tests/run has a part of the tests in each of two builds.
+        sanitized = os.path.join(os.path.dirname(self.build), "dev")
         with open(os.path.join(folder, "CTestTestfile.cmake"), "w") as file:
-            file.write('subdirs("%s")\n' % self.build)
+            for build in sorted({self.build, sanitized} if os.path.exists(sanitized) else {self.build}):
+                file.write('subdirs("%s")\n' % build)
         listed = subprocess.run(["ctest", "--show-only", "--test-dir", folder], check=True, capture_output=True, text=True)
         with open(self.tests, "w") as file:
             file.write("\n".join(re.findall(r"^ +Test +#\d+: (.*)$", listed.stdout, re.MULTILINE)) + "\n")

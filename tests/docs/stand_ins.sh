@@ -86,7 +86,7 @@ cmake() {
         shift
         ;;
       --target)
-        grep -q "^build \(.*/\)\?$2[ :]" "$BUILD/build.ninja" || {
+        grep -qs "^build \(.*/\)\?$2[ :]" "$BUILD/build.ninja" "$BUILD/../dev/build.ninja" || {
           echo "there is no target $2" >&2
           return 1
         }
