@@ -170,12 +170,8 @@ void readPeerPolicies(Section& section, const OutboxOptions& outbox, PeerOptions
     for (const char* const field : {"rateLimit.frames", "rateLimit.per", "rateLimit.burst"}) {
       inner.option(peerOptionRows(), field, peer);
     }
-    if (!inner.has("frames")) {
+    if (peer.rateLimit.frames == 0 && (peer.rateLimit.burst != 0 || !inner.has("frames"))) {
       inner.problem("frames", "is missing: the most messages in each `per`");
-      peer.rateLimit = {};
-    } else if (peer.rateLimit.frames == 0 && peer.rateLimit.burst != 0) {
-      inner.problem("burst", "is " + std::to_string(peer.rateLimit.burst) +
-                                 ", but without frames there is no limit, allowed: 0, or set frames too");
       peer.rateLimit = {};
     }
   });
