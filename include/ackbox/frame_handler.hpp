@@ -76,7 +76,8 @@ public:
   virtual ~InboundTransaction() = default;
 
   /// The store's connection, inside the transaction. Business tables may share the file. Do not begin, commit or roll
-  /// back a transaction; savepoints are allowed, and what was enqueued in one is undone with it.
+  /// back a transaction; savepoints are allowed, and what was enqueued in one is undone with it. One that is undone
+  /// behind more than 64 enqueues of one call ends the transaction: the frame is then refused.
   [[nodiscard]] virtual SQLite::Database& database() = 0;
 
   /// Enqueues a reply, or anything else, in this transaction.
