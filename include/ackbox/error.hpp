@@ -89,6 +89,10 @@ enum class Errc {
   /// The PostgreSQL database is reached through a pooler, which keeps neither locks nor prepared statements. Connect to
   /// the server itself; a `PgOutboxWriter` works behind a pooler.
   pooledConnection = 30,
+  /// The outbox was moved to a PostgreSQL database (`ackbox move`), or is being moved. Open the database that the
+  /// message
+  /// names; run the command again if it was interrupted. The file is untouched.
+  databaseMoved = 31,
 };
 
 /// The category of `Errc`; messages name cause and remedy.

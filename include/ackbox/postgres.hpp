@@ -1,7 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "ackbox/frame.hpp"
 #include "ackbox/options.hpp"
@@ -76,5 +80,35 @@ private:
 ///
 /// Throws `Error` with `databaseError` for a transaction of another store.
 [[nodiscard]] pg_conn* connectionOf(InboundTransaction& transaction);
+
+/// What `moveOutbox` did.
+struct MoveReport {
+  /// The outbox's identity, which its peers know: it stays.
+  std::string origin = {};
+  /// The rows of all tables that were copied; 0: an earlier call had copied them.
+  std::uint64_t rows = 0;
+};
+
+/// Called now and then with the number of rows of a table that were copied so far.
+using MoveProgress = std::function<void(std::string_view table, std::uint64_t rows)>;
+
+/// Moves the outbox of a file to a database that has none, as `ackbox move`: all messages, sessions, peers, marks and
+/// figures, under the same identity and numbers, so that its peers notice nothing. The file is marked, and from then on
+/// no program opens it (`Errc::databaseMoved`); it keeps all that it had. The database gets all of it in one
+/// transaction, and nothing else opens the database meanwhile.
+///
+/// A call that was interrupted is repeated with the same database until it returns: nothing is lost or doubled. So is
+/// one that has thrown `ioError`. A call for a file that was moved to this database returns without a change.
+///
+/// No other process may have the file open: end agents, and applications that write by an `OutboxWriter` or by the
+/// loadable extension; what one of these enqueues meanwhile is refused.
+///
+/// Throws `Error` as both openings do; `alreadyRunning` if a process has the file open; `databaseCorrupt` if the file
+/// breaks an invariant, see `OutboxReader::verify`; `invalidOption` if the database has another outbox; `databaseMoved`
+/// if the file was moved, or its move was begun, to another database, if it is an older copy of one that was moved to
+/// this one, or if this one has lost it. Then the file is as it was, unless the connection was lost at the end
+/// (`ioError`).
+MoveReport moveOutbox(const std::filesystem::path& file, const PostgresLocation& to, OutboxOptions options = {},
+                      const MoveProgress& progress = {});
 
 }  // namespace ackbox

@@ -56,6 +56,8 @@ constexpr ErrcText kTexts[] = {
      "the database was written by an earlier ackbox: run `ackbox migrate` on it while no process has it open"},
     {Errc::pooledConnection,
      "the database is reached through a pooler, whose connections keep no locks: connect to the server itself"},
+    {Errc::databaseMoved,
+     "the outbox was moved to a PostgreSQL database: open that one; if the move was interrupted, run it again"},
 };
 
 const char* text(Errc errc) noexcept {

@@ -61,8 +61,9 @@ constexpr const char* kNames[] = {"ok",
                                   "other process",
                                   "schema too old",
                                   "schema outdated",
-                                  "pooled connection"};
-static_assert(std::size(kNames) == ACKBOX_POOLED_CONNECTION + 1, "each status below 100 has a name");
+                                  "pooled connection",
+                                  "database moved"};
+static_assert(std::size(kNames) == ACKBOX_DATABASE_MOVED + 1, "each status below 100 has a name");
 constexpr const char* kRefusals[] = {"queue full", "frame too large", "invalid frame"};
 constexpr const char* kOwn[] = {"invalid argument", "nothing", "late", "wrong state", "unexpected"};
 

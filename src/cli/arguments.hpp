@@ -67,7 +67,7 @@ struct Arguments {
   std::string source;
   std::string origin;
 
-  // backup, restore
+  // backup, restore, move
   std::filesystem::path to;
   bool overwrite = false;
   bool noVerify = false;

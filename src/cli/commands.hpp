@@ -44,6 +44,7 @@ int restore(Console& console, const Arguments& arguments);
 int check(Console& console, const Arguments& arguments);
 int doctor(Console& console, const Arguments& arguments);
 int migrate(Console& console, const Arguments& arguments);
+int move(Console& console, const Arguments& arguments);
 int enqueue(Console& console, const Arguments& arguments);
 
 }  // namespace ackbox::cli

@@ -50,6 +50,7 @@ constexpr std::array kExamples = std::to_array<Example>({
     {"check", "ackbox check agent.db --oldest-age 5m,30m --failed 1,100"},
     {"doctor", "ackbox doctor agent.db --certificate server.pem"},
     {"migrate", "ackbox migrate agent.db"},
+    {"move", "ackbox move agent.db postgres://agent@db.example/orders"},
     {"serve", "ackbox serve agent.db --listen unix:/run/agent/ackbox.sock --config serve.json"},
     {"health", "ackbox health --url unix:/run/agent/ackbox.sock"},
 });

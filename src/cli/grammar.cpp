@@ -344,9 +344,20 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
       "doctor", "Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do");
   addPath(doctor, "--certificate", arguments.certificates, "Also say when this certificate (PEM) ends")
       ->type_name("PATH");
+}
+
+void addMoving(Grammar& grammar, Arguments& arguments) {
   grammar
       .change("migrate", "Bring the tables to this release's version, after a copy of the file; none may have it open")
       .add_flag("--dry-run", arguments.dryRun, "Only say what would be changed");
+  grammar
+      .command("move",
+               "Move the outbox to a PostgreSQL database that has none; no process may have the file open. Its peers "
+               "notice nothing. The file stays, and is refused from then on. After an interruption, the same command "
+               "goes on")
+      .add_option("URL", arguments.to, "The database: postgres://user@host/database")
+      ->required()
+      ->type_name("");
 }
 
 void addDaemon(CLI::App& app, Arguments& arguments) {
@@ -398,7 +409,7 @@ const std::vector<Group>& groups() {
       {"Received frames",
        {"inbox", "inbox-show", "inbox-explain", "inbox-retry", "inbox-discard", "senders", "forget"}},
       {"Watch", {"check", "doctor"}},
-      {"Keep the file", {"backup", "restore", "export", "verify", "repair", "vacuum", "migrate"}},
+      {"Keep the file", {"backup", "restore", "export", "verify", "repair", "vacuum", "migrate", "move"}},
       {"For the shell", {"completion", "man"}},
   };
   return all;
@@ -434,6 +445,7 @@ std::shared_ptr<CLI::App> makeGrammar(Arguments& arguments) {
   addSteering(grammar, arguments);
   addSubscribing(grammar, arguments);
   addKeeping(grammar, arguments);
+  addMoving(grammar, arguments);
   for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
     command->footer("Example:\n  " + std::string(exampleOf(command->get_name())));
   }

@@ -128,6 +128,10 @@ MigrationReport migrateFile(const World& world, const Arguments& arguments,
   return OutboxOperator::migrateFile(arguments.file, optionsOf(world, arguments), announce);
 }
 
+MoveReport moveOutbox(const World& world, const Arguments& arguments, const MoveProgress& progress) {
+  return location::moveOutbox(arguments.file, arguments.to, optionsOf(world, arguments), progress);
+}
+
 NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file) {
   return OutboxOperator::makeNewStore(file, optionsOf(world, arguments));
 }

@@ -5,6 +5,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
+#include "ackbox/postgres.hpp"
 #include "cli/arguments.hpp"
 #include "cli/console.hpp"
 #include "cli/tool.hpp"
@@ -43,6 +44,9 @@ MigrationReport previewMigration(const World& world, const Arguments& arguments)
 /// See `OutboxOperator::migrateFile`.
 MigrationReport migrateFile(const World& world, const Arguments& arguments,
                             const std::function<void(const MigrationReport& planned)>& announce);
+
+/// Moves the outbox of the file to the database of `arguments.to`, see `moveOutbox`.
+MoveReport moveOutbox(const World& world, const Arguments& arguments, const MoveProgress& progress);
 
 /// Makes the outbox in `file` a new store, see `OutboxOperator::makeNewStore`.
 NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file);

@@ -59,6 +59,7 @@ constexpr std::array kCommands = std::to_array<Command>({{"stats", stats},
                                                          {"check", check},
                                                          {"doctor", doctor},
                                                          {"migrate", migrate},
+                                                         {"move", move},
                                                          {"senders", senders},
                                                          {"forget", forget},
                                                          {"inbox", inbox},
@@ -132,7 +133,8 @@ int parseProblem(const World& world, const CLI::App& grammar, const CLI::ParseEr
 }
 
 // What these do, a database's own tools do with it.
-constexpr std::array<std::string_view, 6> kForFiles = {"vacuum", "backup", "restore", "doctor", "migrate", "repair"};
+constexpr std::array<std::string_view, 7> kForFiles = {"vacuum",  "backup", "restore", "doctor",
+                                                       "migrate", "move",   "repair"};
 
 /// Why the file cannot be read; empty if no reason was found.
 std::string fileProblem(const Arguments& arguments) {

@@ -4,16 +4,18 @@
 #include <string_view>
 #include <utility>
 
-#ifdef ACKBOX_HAS_POSTGRES
-#include "ackbox/postgres.hpp"
-#else
 #include "ackbox/error.hpp"
-#endif
 
 namespace ackbox::location {
 namespace {
 
 constexpr std::string_view kEndOfScheme = "://";
+
+#ifndef ACKBOX_HAS_POSTGRES
+[[noreturn]] void refuse() {
+  throw Error(Errc::cannotOpen, "this program was built without PostgreSQL (ACKBOX_BUILD_POSTGRES)");
+}
+#endif
 
 template <typename Facade>
 Facade openAt(const std::filesystem::path& place, OutboxOptions options) {
@@ -23,7 +25,7 @@ Facade openAt(const std::filesystem::path& place, OutboxOptions options) {
 #ifdef ACKBOX_HAS_POSTGRES
   return Facade::open(PostgresLocation{place.native()}, std::move(options));
 #else
-  throw Error(Errc::cannotOpen, "this program was built without PostgreSQL (ACKBOX_BUILD_POSTGRES)");
+  refuse();
 #endif
 }
 
@@ -60,5 +62,17 @@ OutboxManager openManager(const std::filesystem::path& place, OutboxOptions opti
 OutboxReader openReader(const std::filesystem::path& place, OutboxOptions options) {
   return openAt<OutboxReader>(place, std::move(options));
 }
+
+#ifdef ACKBOX_HAS_POSTGRES
+MoveReport moveOutbox(const std::filesystem::path& file, const std::filesystem::path& database, OutboxOptions options,
+                      const MoveProgress& progress) {
+  return ackbox::moveOutbox(file, PostgresLocation{database.native()}, std::move(options), progress);
+}
+#else
+MoveReport moveOutbox(const std::filesystem::path& /*file*/, const std::filesystem::path& /*database*/,
+                      OutboxOptions /*options*/, const MoveProgress& /*progress*/) {
+  refuse();
+}
+#endif
 
 }  // namespace ackbox::location

@@ -5,6 +5,7 @@
 
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
+#include "ackbox/postgres.hpp"
 
 namespace ackbox::location {
 
@@ -20,5 +21,9 @@ namespace ackbox::location {
 
 /// The same for `OutboxReader::open`.
 [[nodiscard]] OutboxReader openReader(const std::filesystem::path& place, OutboxOptions options);
+
+/// See `ackbox::moveOutbox`; `database` is a URL.
+MoveReport moveOutbox(const std::filesystem::path& file, const std::filesystem::path& database, OutboxOptions options,
+                      const MoveProgress& progress);
 
 }  // namespace ackbox::location

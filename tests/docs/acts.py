@@ -172,7 +172,8 @@ def each_line_of_the_tool(scene, block):
     names = {"PEER": "alice", "SOURCE": "urn:agent:alice", "new|keep": "new", "NAME": "carol", "SUBSCRIPTION": "audit",
              "DEFINITION": "'{\"url\":\"https://carol.example.com/\"}'"}
     problems = []
-    exits = {"check": (1, 2), "resend": (0, 1), "remove-peer": (1,), "unsubscribe": (1,), "subscriptions": (1,)}  # nothing was acknowledged or added there
+    exits = {"check": (1, 2), "resend": (0, 1), "remove-peer": (1,), "unsubscribe": (1,), "subscriptions": (1,),
+             "move": (3,)}  # nothing was acknowledged or added there, and no server is there
     for number, line in enumerate(block.text.splitlines()):
         command = line.partition("  #")[0]
         verb = command.split()[1]

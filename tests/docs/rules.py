@@ -147,6 +147,7 @@ def rules(setting):
             no_code("billing ", "lines of a file, as a form"),
             config("{", file="serve.json"),
         ],
+        "docs/postgres.md": [left_out("ackbox move agent.db", "needs a server; tests/postgres/move_test.py moves files")],
         "docs/sql.md": [
             elsewhere("import json, sqlite3", "tests/extension/extension_test.py"),
             elsewhere("import Database", "tests/extension/node_test.sh"),

@@ -43,8 +43,8 @@ class Server:
         prefix = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
         subprocess.run([*prefix, os.path.join(BIN, program), *arguments], check=True, stdout=subprocess.DEVNULL, cwd="/")
 
-    def run(self, sql):
-        return subprocess.run([os.path.join(BIN, "psql"), "-h", self.folder, "-U", "postgres", "-Atqc", sql], check=True,
+    def run(self, sql, database="postgres"):
+        return subprocess.run([os.path.join(BIN, "psql"), "-h", self.folder, "-U", "postgres", "-Atqc", sql, database], check=True,
                               stdout=subprocess.PIPE, text=True).stdout.strip()
 
     def database(self, name, stack):

@@ -11,7 +11,7 @@
 namespace ackbox::error_test {
 namespace {
 
-constexpr int kLastErrc = 30;
+constexpr int kLastErrc = 31;
 
 }  // namespace
 
@@ -41,7 +41,8 @@ TEST_CASE("the error numbers are stable") {
   CHECK(static_cast<int>(Errc::otherProcess) == 27);
   CHECK(static_cast<int>(Errc::schemaTooOld) == 28);
   CHECK(static_cast<int>(Errc::schemaOutdated) == 29);
-  CHECK(static_cast<int>(Errc::pooledConnection) == kLastErrc);
+  CHECK(static_cast<int>(Errc::pooledConnection) == 30);
+  CHECK(static_cast<int>(Errc::databaseMoved) == kLastErrc);
 }
 
 TEST_CASE("exactly busy, full, failing and memory-starved storage is worth another try") {

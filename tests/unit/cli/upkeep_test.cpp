@@ -540,6 +540,30 @@ TEST_CASE("migrate: the version of the tables; a newer one is named with its rel
   stage.checkGolden("migrate.txt");
 }
 
+TEST_CASE(
+    "move: what is no database is refused, and so is a file that is open; a file that was moved names its database") {
+  ToolStage stage;
+  stage.play({"move", "@", "orders"});
+  stage.play({"move", "postgres://db.example/orders", "postgres://db.example/orders"});
+  {
+    SQLite::Database user(stage.file(), SQLite::OPEN_READWRITE);
+    static_cast<void>(user.execAndGet("SELECT version FROM ackbox_schema"));
+    const ToolResult refused = stage.run({"move", stage.file(), "postgres:///orders?host=/nowhere"});
+    CHECK(refused.code == cli::kNothing);
+    CHECK(refused.err.find("is open in process") != std::string::npos);
+  }
+  // A program without PostgreSQL, and one whose server is out of reach, leave the file as it was.
+  CHECK(stage.run({"move", stage.file(), "postgres:///orders?host=/nowhere"}).code == cli::kCannot);
+  stage.play({"stats", "@"});
+  execute(stage,
+          "CREATE TABLE ackbox_moved(database,name,is_complete,at_ms);INSERT INTO ackbox_moved VALUES('7/1',"
+          "'postgres://db.example/orders',1,0)");
+  for (const char* command : {"stats", "enqueue", "verify", "doctor", "check", "migrate"}) {
+    stage.play({command, "@"});
+  }
+  stage.checkGolden("move.txt");
+}
+
 TEST_CASE("--json is understood before the command and after it") {
   ToolStage stage;
   const ToolResult after = stage.run({"stats", stage.file(), "--json"});

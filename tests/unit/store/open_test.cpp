@@ -8,17 +8,22 @@
 
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "ackbox/dead_letters.hpp"
 #include "ackbox/diagnosis.hpp"
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
+#include "ackbox/outbox_reader.hpp"
+#include "ackbox/outbox_writer.hpp"
 #include "counting_vfs.hpp"
 #include "sqlite/snapshot.hpp"
 #include "store/sqlite/open.hpp"
 #include "store/sqlite/read/reader.hpp"
 #include "store/sqlite/read/verify.hpp"
+#include "store/sqlite/schema/moved.hpp"
 #include "store_world.hpp"
+#include "support/test_frame.hpp"
 
 namespace open_test {
 
@@ -84,6 +89,34 @@ TEST_CASE("a schema that lacks a table is told as corruption") {
   world.open();
   SQLite::Database(world.file.string(), SQLite::OPEN_READWRITE).exec("DROP TABLE ackbox_counters");
   CHECK(errorOfOpening(world) == Errc::databaseCorrupt);
+}
+
+TEST_CASE("an outbox that was moved is told as such by each opening, and no connection stores a message any more") {
+  StoreWorld world;
+  std::optional<OutboxManager> manager = OutboxManager::open(world.file, world.options);
+  SQLite::Database before(world.file.string(), SQLite::OPEN_READWRITE);
+  OutboxWriter writer(*manager, before);
+  manager.reset();
+  const store::sqlite::MovedMark mark{"7/1", "postgres://db.example/orders", false};
+  {
+    SQLite::Database database(world.file.string(), SQLite::OPEN_READWRITE);
+    store::sqlite::setMovedMark(database.getHandle(), "ackbox_", mark, world.clock->wallNow());
+    CHECK(store::sqlite::movedMark(database.getHandle(), "ackbox_")->database == mark.database);
+  }
+  CHECK(errorOfOpening(world) == Errc::databaseMoved);
+  CHECK_THROWS_WITH_AS(static_cast<void>(OutboxReader::open(world.file, world.options)),
+                       doctest::Contains("a move was begun to postgres://db.example/orders"), Error);
+  before.exec("BEGIN");
+  CHECK_THROWS_WITH_AS(writer.enqueue(testFrame("s")), doctest::Contains("the outbox was moved to a database"), Error);
+  before.exec("ROLLBACK");
+  {
+    SQLite::Database database(world.file.string(), SQLite::OPEN_READWRITE);
+    store::sqlite::removeMovedMark(database.getHandle(), "ackbox_");
+  }
+  CHECK_FALSE(errorOfOpening(world));
+  before.exec("BEGIN");
+  CHECK(writer.enqueue(testFrame("s")).isNew());
+  before.exec("COMMIT");
 }
 
 TEST_CASE("without createSchema, missing tables are an error and an application's file stays as it is") {

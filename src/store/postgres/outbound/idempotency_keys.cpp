@@ -27,7 +27,8 @@ std::optional<EnqueueReceipt> IdempotencyKeys::find(const Frame& frame, delivery
     return std::nullopt;
   }
   const Result result = context_.connection.run(
-      "SELECT message_id,sequence,keep_until_ms,digest<>#digest($3,$4,$5) FROM #idempotency_keys WHERE key=$1 AND "
+      "SELECT message_id,sequence,keep_until_ms,digest<>'' AND digest<>#digest($3,$4,$5) FROM #idempotency_keys WHERE "
+      "key=$1 AND "
       "peer_id=$2 FOR NO KEY UPDATE",
       key, peer, frame.session, frame.type, dataOf(frame));
   if (result.empty()) {

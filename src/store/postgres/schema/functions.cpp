@@ -169,7 +169,7 @@ BEGIN
     INSERT INTO #idempotency_keys AS k (key,peer_id,message_id,sequence,keep_until_ms,digest) VALUES(
       enqueue.idempotency_key,to_peer,'',0,now_ms+retention_ms,given) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
-      SELECT 'duplicate',k.message_id,k.sequence,k.digest<>given INTO status,message_id,sequence,is_conflict FROM
+      SELECT 'duplicate',k.message_id,k.sequence,k.digest<>'' AND k.digest<>given INTO status,message_id,sequence,is_conflict FROM
         #idempotency_keys AS k WHERE k.key=enqueue.idempotency_key AND k.peer_id=to_peer;
       RETURN;
     END IF;

@@ -120,7 +120,7 @@ CREATE TABLE #idempotency_keys(
   message_id text COLLATE "C" NOT NULL,
   sequence bigint NOT NULL,
   keep_until_ms bigint NOT NULL,
-  -- Of the session, type and data that it was given for: #digest.
+  -- Of the session, type and data that it was given for: #digest; empty: not known, in an outbox that was moved here.
   digest bytea NOT NULL,
   PRIMARY KEY(key, peer_id)
 );

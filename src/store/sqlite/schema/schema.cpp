@@ -9,6 +9,7 @@
 
 #include "ackbox/version.hpp"
 #include "sqlite/statement.hpp"
+#include "store/sqlite/schema/moved.hpp"
 #include "store/sqlite/schema/tables.hpp"
 #include "store/sqlite/schema/versions.hpp"
 #include "store/sqlite/schema/views.hpp"
@@ -172,6 +173,7 @@ std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix) {
 }
 
 void requireVersion(sqlite3* connection, std::string_view prefix, bool createSchema) {
+  requireNotMoved(connection, prefix);
   const std::int64_t version = schemaVersion(connection, prefix);
   const std::int64_t known = currentSchema().version;
   if (version == 0 && !createSchema) {

@@ -13,8 +13,8 @@ namespace ackbox::store::sqlite {
 /// tables, and `schemaTooOld` if a build before the first release made it.
 [[nodiscard]] std::int64_t schemaVersion(sqlite3* connection, std::string_view prefix);
 
-/// Throws as `schemaVersion`, and `schemaTooNew`, `schemaTooOld`, `schemaOutdated`, or `schemaMissing` when there are
-/// no tables and none may be created.
+/// Throws as `schemaVersion`, and `databaseMoved`, `schemaTooNew`, `schemaTooOld`, `schemaOutdated`, or `schemaMissing`
+/// when there are no tables and none may be created.
 void requireVersion(sqlite3* connection, std::string_view prefix, bool createSchema);
 
 /// The same, and `schemaTooOld` when the tables lack a column.

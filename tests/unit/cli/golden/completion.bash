@@ -3,7 +3,7 @@ _ackbox() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W 'init serve health stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry resend discard inbox-retry inbox-discard mark-failed pause resume unblock add-peer remove-peer vacuum forget repair subscribe unsubscribe subscriptions backup restore check doctor migrate completion man --version -h --help --json' -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W 'init serve health stats top peers sessions blocked list show explain verify senders inbox inbox-show inbox-explain export enqueue retry resend discard inbox-retry inbox-discard mark-failed pause resume unblock add-peer remove-peer vacuum forget repair subscribe unsubscribe subscriptions backup restore check doctor migrate move completion man --version -h --help --json' -- "$current")
     return
   fi
   case "${COMP_WORDS[1]} $previous" in
@@ -196,6 +196,8 @@ _ackbox() {
     'migrate --prefix') return ;;
     'migrate --busy-timeout') return ;;
     'migrate --log') words='error warning info debug' ;;
+    'move --prefix') return ;;
+    'move --busy-timeout') return ;;
   esac
   if [[ -z $words ]]; then
     case "${COMP_WORDS[1]}" in
@@ -239,6 +241,7 @@ _ackbox() {
       check) words='-h --help --json --prefix --busy-timeout --oldest-age --pending --pending-bytes --failed --peers-away --peers-stopped --unserved --inbox --inbox-age --unattended-age --silent-age --free-disk --log-size' ;;
       doctor) words='-h --help --json --prefix --busy-timeout --certificate' ;;
       migrate) words='-h --help --json --prefix --busy-timeout --log --dry-run' ;;
+      move) words='-h --help --json --prefix --busy-timeout' ;;
       completion) words='-h --help bash zsh fish' ;;
       man) words='-h --help' ;;
     esac

@@ -372,6 +372,12 @@ complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l prefix -d 'The pr
 complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l dry-run -d 'Only say what would be changed'
+complete -c ackbox -n __fish_use_subcommand -a move -d 'Move the outbox to a PostgreSQL database that has none; no process may have the file open. Its peers notice nothing. The file stays, and is refused from then on. After an interruption, the same command goes on'
+complete -c ackbox -n '__fish_seen_subcommand_from move' -F
+complete -c ackbox -n '__fish_seen_subcommand_from move' -l help -d 'Print this help'
+complete -c ackbox -n '__fish_seen_subcommand_from move' -l json -d 'Print JSON, one object a line'
+complete -c ackbox -n '__fish_seen_subcommand_from move' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from move' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n __fish_use_subcommand -a completion -d 'Print a completion script for a shell'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'

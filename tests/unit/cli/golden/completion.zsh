@@ -42,6 +42,7 @@ _ackbox() {
     'check:Say in one line whether the outbox is well, with performance data, for Nagios, Icinga and the like. A threshold is reached at its value; off, or a CRITICAL that is left out, is never reached'
     'doctor:Look at the file, its log, permissions, owners, SQLite, clock and certificates, and say what to do'
     'migrate:Bring the tables to this release'\''s version, after a copy of the file; none may have it open'
+    'move:Move the outbox to a PostgreSQL database that has none; no process may have the file open. Its peers notice nothing. The file stays, and is refused from then on. After an interruption, the same command goes on'
     'completion:Print a completion script for a shell'
     'man:Print the manual page, for man -l -'
   )
@@ -531,6 +532,15 @@ _ackbox() {
         '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
         '--log[Print the log from this level on to standard error, as key=value, with --json as JSON lines]:LEVEL:(error warning info debug)' \
         '--dry-run[Only say what would be changed]' ;;
+    move)
+      _arguments \
+        '-h[Print this help]' \
+        '--help[Print this help]' \
+        ':FILE:_files' \
+        '--json[Print JSON, one object a line]' \
+        '--prefix[The prefix of the outbox'\''s tables (default ackbox_)]:TEXT:' \
+        '--busy-timeout[How long to wait for another process'\''s write (default 5s)]:DURATION:' \
+        ':URL:' ;;
     completion)
       _arguments \
         '-h[Print this help]' \

@@ -1,0 +1,118 @@
+#include "store/postgres/moving.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "postgres/values.hpp"
+#include "store/postgres/schema/migrating.hpp"
+#include "store/postgres/schema/rules.hpp"
+
+namespace ackbox::store::postgres {
+namespace {
+
+// Texts from anywhere, which a file keeps as they are, and this store in UTF-8.
+constexpr std::array<std::string_view, 7> kForPeople = {"last_error", "attempt_log", "detail",         "result",
+                                                        "reason",     "code",        "unattended_type"};
+
+// Of a key whose message has gone, it is not known what it was given for: it is in conflict with nothing.
+constexpr const char* kDigests =
+    "UPDATE #idempotency_keys AS k SET digest=#digest(s.name,o.type,o.data) FROM #outbox AS o JOIN #sessions AS s ON "
+    "s.id=o.session_id WHERE o.message_id=coalesce(nullif(k.message_id,''),(SELECT p.message_id FROM #publications AS "
+    "p WHERE p.key=k.key AND k.peer_id=0 ORDER BY p.position LIMIT 1))";
+
+// Numbers go on behind the rows.
+constexpr const char* kNumbers =
+    "SELECT setval(pg_get_serial_sequence('#peers','id'),max(id)) FROM #peers HAVING max(id)>0;"
+    "SELECT setval(pg_get_serial_sequence('#sessions','id'),max(id)) FROM #sessions HAVING max(id)>0;"
+    "SELECT setval(pg_get_serial_sequence('#inbound_sessions','id'),max(id)) FROM #inbound_sessions HAVING max(id)>0";
+
+constexpr const char* kAnalyze =
+    "ANALYZE #outbox;ANALYZE #sessions;ANALYZE #session_states;ANALYZE #peers;ANALYZE #inbox;ANALYZE "
+    "#inbound_sessions;ANALYZE #processed_messages;ANALYZE #idempotency_keys;ANALYZE #publications";
+
+OutboxOptions making(OutboxOptions options) {
+  options.createSchema = true;
+  return options;
+}
+
+}  // namespace
+
+MovedDatabase::MovedDatabase(const std::string& location, const OutboxOptions& options) : connection_(location) {
+  makeSchema(connection_, making(options));
+}
+
+std::string MovedDatabase::identity() {
+  return connection_
+      .execute(
+          "SELECT (SELECT system_identifier FROM pg_control_system())||'/'||(SELECT oid FROM pg_database WHERE "
+          "datname=current_database())")
+      .front()
+      .text(0);
+}
+
+MovedDatabase::Found MovedDatabase::beginMove(const MovedOutbox& outbox) {
+  connection_.execute("BEGIN");
+  // A process that was killed may have a COMMIT under way.
+  connection_.execute("SELECT pg_advisory_xact_lock(hashtext('ackbox move'))");
+  // A process that opens a store meanwhile waits for this row.
+  const Result made = connection_.run(
+      "INSERT INTO #meta(id,version,written_by,origin,epoch,orders,recalls,inbox_orders) "
+      "VALUES(1,$1,$2,$3,$4,$5,$6,$7) "
+      "ON CONFLICT DO NOTHING RETURNING 1",
+      kSchemaVersion, ACKBOX_VERSION, outbox.origin, outbox.epoch, outbox.orders, outbox.recalls, outbox.inboxOrders);
+  if (!made.empty()) {
+    return Found::nothing;
+  }
+  return connection_.run("SELECT origin FROM #meta").front().view(0) == outbox.origin ? Found::thisOutbox
+                                                                                      : Found::anotherOutbox;
+}
+
+void MovedDatabase::begin(std::string_view table, std::string_view columns) {
+  if (copy_) {
+    copy_->end();
+  }
+  isForPeople_.clear();
+  for (std::size_t start = 0; start <= columns.size();) {
+    const std::size_t end = std::min(columns.find(',', start), columns.size());
+    const std::string_view column = columns.substr(start, end - start);
+    isForPeople_.push_back(std::ranges::find(kForPeople, column) != kForPeople.end());
+    start = end + 1;
+  }
+  cleaned_.resize(isForPeople_.size());
+  copy_.emplace(connection_, table, columns);
+}
+
+void MovedDatabase::add(std::span<const std::optional<std::string_view>> row) {
+  row_.assign(row.begin(), row.end());
+  for (std::size_t column = 0; column < row_.size(); ++column) {
+    if (isForPeople_[column] && row_[column]) {
+      cleaned_[column] = cleanText(*row_[column]);
+      row_[column] = cleaned_[column];
+    }
+  }
+  copy_->add(row_);
+}
+
+void MovedDatabase::complete(const MovedOutbox& outbox) {
+  copy_->end();
+  copy_.reset();
+  // All rows are read: the plans by index of the store's own statements do not fit.
+  connection_.execute("SET LOCAL enable_seqscan=on");
+  connection_.execute(kAnalyze);
+  connection_.execute(kDigests);
+  connection_.execute(kNumbers);
+  connection_.run("SELECT setval('#outbox_id',$1::bigint) WHERE $1::bigint>0", outbox.lastKey);
+  connection_.run("SELECT setval(pg_get_serial_sequence('#inbox','id'),$1::bigint) WHERE $1::bigint>0",
+                  outbox.lastInboxKey);
+  if (const std::vector<Finding> findings = findingsOf(connection_, Rules::all); !findings.empty()) {
+    throw Error(Errc::databaseError, "the copy breaks an invariant: " + findings.front().table + " " +
+                                         std::to_string(findings.front().row) + ": " + findings.front().problem);
+  }
+}
+
+void MovedDatabase::commit() {
+  connection_.execute("COMMIT");
+}
+
+}  // namespace ackbox::store::postgres
