@@ -79,6 +79,8 @@ def check_golden(options, mover, server, folder, stack):
     file = golden(options, folder)
     # What its dead process had in flight is put back by the first opening.
     mover.run("resume", file, "bob")
+    # A session's priority is that of its latest message.
+    mover.run("enqueue", file, "--input", written(folder, {"peer": "bob", "session": "urgent", "type": "t", "data": {}, "priority": 8}))
     before = mover.show(file)
     url = server.database("golden_%d" % os.getpid(), stack)
     other = server.database("other_%d" % os.getpid(), stack)
@@ -124,6 +126,13 @@ def check_golden(options, mover, server, folder, stack):
     if mover.run("move", file, url).returncode != 3:
         problems.append("what a database has lost is moved there again")
     return problems
+
+
+def written(folder, line):
+    path = os.path.join(folder, "line.jsonl")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+    return path
 
 
 def place_of(url):

@@ -27,10 +27,19 @@ public:
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::unique_ptr<store::Store> open(const OutboxOptions& options) const override {
     auto store = std::make_unique<store::postgres::PostgresStore>(location_, options, token_);
+    const auto warn = [sink = options.log, least = options.logLevel, clock = options.clock, name = name_](
+                          const char* event, const std::string& why) {
+      manager::Log(sink, least, clock).writeUnasked(LogLevel::warning, event, name, why, {{"file", name}});
+    };
     if (const std::string& why = store->whyUnsafe(); !why.empty()) {
-      manager::Log(options.log, options.logLevel, options.clock)
-          .writeUnasked(LogLevel::warning, "not-durable", name_, why, {{"file", name_}});
+      warn("not-durable", why);
     }
+    store->whenServerChanged([warn] {
+      warn("server-changed",
+           "another server has the database, such as a standby that was promoted: if it was asynchronous, commits that "
+           "the "
+           "former one acknowledged may be missing; peers that know of such messages are held");
+    });
     return store;
   }
   [[nodiscard]] std::unique_ptr<const store::Reader> read(const OutboxOptions& options,

@@ -39,6 +39,7 @@ struct PostgresStore::Impl {
 
   void open();
   void restart();
+  void noteServer();
   [[nodiscard]] bool hasCommitted();
   void begun(const Row& meta);
   template <typename Step>
@@ -79,6 +80,8 @@ struct PostgresStore::Impl {
   std::uint64_t epoch = 0;
   OpeningLook look;
   std::string unsafe;
+  bool hasServerChanged = false;
+  std::function<void()> reportServer = [] {};
   int scopes = 0;
   // The transaction's number, if its outcome matters where its answer is lost.
   std::string transaction;
@@ -105,6 +108,7 @@ void PostgresStore::Impl::open() {
         "epoch=#meta.epoch+1 RETURNING origin,epoch",
         kSchemaVersion, ACKBOX_VERSION, randomUuid(*options.random));
     origin = meta.front().text(0);
+    noteServer();
     begun(connection.run("SELECT epoch,orders,recalls FROM #meta").front());
     peers.configure();
     owners.registerSelf();
@@ -122,9 +126,25 @@ void PostgresStore::Impl::restart() {
   discovery.startOver(context.recallsMade);
   holds.restart();
   connection.execute("BEGIN");
+  noteServer();
   owners.registerSelf();
   owners.releaseDead();
   connection.execute("COMMIT");
+  if (std::exchange(hasServerChanged, false)) {
+    reportServer();
+  }
+}
+
+// In the transaction of an opening or a reconnection. With an asynchronous standby, a promotion loses commits; each has
+// a timeline of its own. The epoch may be an earlier one, which peers would refuse. What they know of this store, and
+// it does not, is found by content.
+void PostgresStore::Impl::noteServer() {
+  const Result changed = connection.run(
+      "UPDATE #meta AS m SET server=n.server,epoch=m.epoch+CASE WHEN o.server='' THEN 0 ELSE 1 END FROM #meta AS o,"
+      "(SELECT (SELECT system_identifier FROM pg_control_system())||'/'||"
+      "left(pg_walfile_name(pg_current_wal_insert_lsn()),8) AS server) AS n WHERE m.server<>n.server RETURNING "
+      "o.server");
+  hasServerChanged = !changed.empty() && !changed.front().view(0).empty();
 }
 
 // The connection was lost before the answer to a COMMIT came. The former connection's process may still be at it: once
@@ -409,6 +429,13 @@ const OpeningLook& PostgresStore::openingLook() const noexcept {
 
 const LatencyWindow& PostgresStore::latencies() const noexcept {
   return impl_->window;
+}
+
+void PostgresStore::whenServerChanged(std::function<void()> report) {
+  impl_->reportServer = std::move(report);
+  if (std::exchange(impl_->hasServerChanged, false)) {
+    impl_->reportServer();
+  }
 }
 
 const std::string& PostgresStore::whyUnsafe() const noexcept {

@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -73,6 +74,9 @@ public:
 
   /// Why a power cut may lose what is acknowledged, as of the opening; empty: nothing is known against it.
   [[nodiscard]] const std::string& whyUnsafe() const noexcept;
+  /// Has `report` called, on the thread that uses the store, for each connection to a server that may lack commits of
+  /// the former one, such as a standby that was promoted; at once if the opening was one.
+  void whenServerChanged(std::function<void()> report);
   /// For handlers; their statements are part of the transaction.
   [[nodiscard]] PGconn* handlersConnection() noexcept;
   /// Of the server's process; for tests that end it.

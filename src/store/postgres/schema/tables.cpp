@@ -15,7 +15,8 @@ CREATE TABLE #meta(  -- the store itself; one row
   epoch bigint NOT NULL,
   orders bigint NOT NULL DEFAULT 0,
   recalls bigint NOT NULL DEFAULT 0,
-  inbox_orders bigint NOT NULL DEFAULT 0
+  inbox_orders bigint NOT NULL DEFAULT 0,
+  server text NOT NULL DEFAULT ''  -- the identity and the timeline of the server that had it open last
 );
 CREATE TABLE #owners(  -- the processes that have the store open; each holds an advisory lock of its number while it lives
   id bigint GENERATED ALWAYS AS IDENTITY(MAXVALUE 2147483647) PRIMARY KEY,
