@@ -232,7 +232,7 @@ Rows<RetryPolicy> retryOptionRows() {
        "charged attempts after the first"},
       {"base", [](O& o) -> Slot { return &o.base; }, duration, 1, kDurationMost, "the first delay"},
       {"horizon", [](O& o) -> Slot { return &o.horizon; }, duration, 0, kDurationMost,
-       "the age at which it is given up; 0: never"},
+       "the age at which it becomes a dead letter; 0: never"},
   };
   return kRows;
 }

@@ -177,7 +177,7 @@ NewCommit Core::takeNewRows() {
     log_.writeUnasked(
         LogLevel::error, "session-damaged", number,
         "the file does not hold session " + number +
-            " as it was written, by a disk's fault: nothing of it is sent or given up, and all other "
+            " as it was written, by a disk's fault: nothing of it is sent or becomes a dead letter, and all other "
             "sessions go on; ackbox verify FILE names what is damaged, and docs/restore.md says what to do",
         {{"row", number}});
   }

@@ -106,7 +106,7 @@ Html messageView(const View& view, const Explanation& explanation, const std::op
     html.add(bulkActions(view, "with this id", filter));
   }
   if (message.state == MessageState::pending || message.state == MessageState::sent) {
-    html.add(giveUpAction(view, message.messageId));
+    html.add(deadLetterAction(view, message.messageId));
   }
   if (message.state == MessageState::acked) {
     html.add(resendAction(view, message.messageId));

@@ -231,7 +231,7 @@ Html inboxActions(const View& view, std::string_view subject, const std::string&
   return html.raw("<button type=\"button\" class=\"act\" data-inbox=\"discard\">Discard…</button></span>");
 }
 
-Html giveUpAction(const View& view, const std::string& messageId) {
+Html deadLetterAction(const View& view, const std::string& messageId) {
   Html html;
   if (!view.mayOperate()) {
     return html;

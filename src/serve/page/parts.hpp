@@ -86,7 +86,7 @@ struct View {
 /// of `POST /v1/inbox:retry`; `subject` names them. `mayRun`: whether something would run.
 [[nodiscard]] Html inboxActions(const View& view, std::string_view subject, const std::string& choice, bool mayRun);
 /// A button that makes a message that waits a dead letter, for a reason that is asked for.
-[[nodiscard]] Html giveUpAction(const View& view, const std::string& messageId);
+[[nodiscard]] Html deadLetterAction(const View& view, const std::string& messageId);
 /// A button that sends an acknowledged message again, under its id or as a new one, whichever is chosen.
 [[nodiscard]] Html resendAction(const View& view, const std::string& messageId);
 /// A button that sends DELETE to `/v1/…` once that is confirmed. `fate` says what becomes of what is deleted.
