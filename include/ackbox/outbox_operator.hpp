@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -104,8 +105,9 @@ public:
   /// recognised: choose `filter.before`. Nor is what was published distinguished from what was for the other peer
   /// alone: choose `filter.type`.
   ///
-  /// Also throws `unknownPeer`, and `Error` with `invalidOption` if `filter.peer` is not set, or is `peer`. After a
-  /// throw, the slices before it are done.
+  /// Also throws `unknownPeer` if the file has no such peer at the beginning, and `Error` with `invalidOption` if
+  /// `filter.peer` is not set, or is `peer`. A peer that is removed meanwhile refuses the rest. After a throw, the
+  /// slices before it are done.
   ResendReport resendTo(std::string_view peer, const MessageFilter& filter);
 
   /// Deletes a dead letter for good; its id can be used again. Returns as `retry`.
@@ -121,9 +123,11 @@ public:
 
   /// The same for all messages that match `filter`, which are pending or sent when their turn comes and were in the
   /// file when this call began, in their order, in slices between which enqueues can run. Those in flight are left.
-  /// `OutboxReader::messages` lists them before. Returns the number of dead letters. Throws `Error` with
-  /// `invalidOption` if `filter.state` is another state. After a throw, the slices before it are done.
-  std::uint64_t markFailed(const MessageFilter& filter, std::string_view reason = "marked-failed");
+  /// `OutboxReader::messages` lists them before. Messages behind row `lastRow` (`MessageInfo::row`) are left: those
+  /// that were enqueued since a list was shown. Returns the number of dead letters. Throws `Error` with `invalidOption`
+  /// if `filter.state` is another state. After a throw, the slices before it are done.
+  std::uint64_t markFailed(const MessageFilter& filter, std::string_view reason = "marked-failed",
+                           std::int64_t lastRow = std::numeric_limits<std::int64_t>::max());
 
   /// Stops the peer's messages from being claimed; requests under way finish, enqueues go on. The pause is kept in the
   /// file: it outlasts a restart, and every process obeys it within its poll interval.

@@ -3,6 +3,7 @@
 #include "ackbox/inbound_options.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -145,9 +146,10 @@ void reportFailed(manager::Core& core, std::string messageId, store::HandChange&
 }
 
 /// Messages that are in flight when their turn comes are left.
-std::uint64_t failAll(manager::Core& core, MessageFilter filter, std::string_view reason) {
+std::uint64_t failAll(manager::Core& core, MessageFilter filter, std::string_view reason,
+                      std::int64_t lastRow = std::numeric_limits<std::int64_t>::max()) {
   filter.isNewestFirst = false;
-  const delivery::MessageKey until = lastKeyOf(core);
+  const delivery::MessageKey until = std::min(lastKeyOf(core), lastRow);
   std::uint64_t failed = 0;
   std::int64_t after = 0;
   do {
@@ -275,7 +277,7 @@ ChangeReceipt OutboxOperator::markFailed(std::string_view messageId, std::string
   return receipt;
 }
 
-std::uint64_t OutboxOperator::markFailed(const MessageFilter& filter, std::string_view reason) {
+std::uint64_t OutboxOperator::markFailed(const MessageFilter& filter, std::string_view reason, std::int64_t lastRow) {
   if (filter.state && filter.state != MessageState::pending && filter.state != MessageState::sent) {
     throw OptionError("filter.state", "must be pending or sent, or not be set: only such messages become dead letters");
   }
@@ -284,7 +286,7 @@ std::uint64_t OutboxOperator::markFailed(const MessageFilter& filter, std::strin
   for (const MessageState state : {MessageState::pending, MessageState::sent}) {
     if (filter.state.value_or(state) == state) {
       chosen.state = state;
-      failed += failAll(manager::here(core_), chosen, reason);
+      failed += failAll(manager::here(core_), chosen, reason, lastRow);
     }
   }
   return failed;

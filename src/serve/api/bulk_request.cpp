@@ -226,6 +226,20 @@ bool flagMember(const std::string& name, const nlohmann::json& value) {
   return value.get<bool>();
 }
 
+std::int64_t rowMember(const std::string& name, const nlohmann::json& value) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
+    throw InvalidRequest(name + " must be the number of a row");
+  }
+  return value.get<std::int64_t>();
+}
+
+std::int64_t lastRowOf(const OutboxReader& reader) {
+  MessageFilter any;
+  any.isNewestFirst = true;
+  const MessagePage newest = reader.messages(any, 1);
+  return newest.messages.empty() ? 0 : newest.messages.front().row;
+}
+
 void MessagePreview::add(const MessageInfo& message) {
   if (count_++ < kPreviewSample) {
     sample_.push_back(message);
@@ -247,26 +261,31 @@ void MessagePreview::add(const OutboxReader& reader, const std::vector<std::stri
   }
 }
 
-bool MessagePreview::addAll(const OutboxReader& reader, const MessageFilter& filter) {
+bool MessagePreview::addAll(const OutboxReader& reader, const MessageFilter& filter, std::int64_t lastRow) {
   std::int64_t after = 0;
   int pages = 0;
   do {
-    const MessagePage page = reader.messages(filter, kPreviewPage, after);
+    MessagePage page = reader.messages(filter, kPreviewPage, after);
+    std::erase_if(page.messages, [lastRow](const MessageInfo& message) { return message.row > lastRow; });
     add(page.messages);
     after = page.next;
   } while (after != 0 && ++pages < kPreviewPagesMost);
   return after == 0;
 }
 
-Response MessagePreview::answer(bool isComplete, std::string_view meaning) const {
-  return previewAnswer(count_, isComplete, records::listOf(sample_), meaning);
+Response MessagePreview::answer(bool isComplete, std::string_view meaning, std::optional<std::int64_t> lastRow) const {
+  return previewAnswer(count_, isComplete, records::listOf(sample_), meaning, lastRow);
 }
 
-Response previewAnswer(std::uint64_t count, bool isComplete, std::string_view sample, std::string_view meaning) {
+Response previewAnswer(std::uint64_t count, bool isComplete, std::string_view sample, std::string_view meaning,
+                       std::optional<std::int64_t> lastRow) {
   json::Line line;
   line.add("count", count).add("is_complete", isComplete).raw("sample", sample);
   if (!meaning.empty()) {
     line.add("meaning", meaning);
+  }
+  if (lastRow) {
+    line.add("last_row", *lastRow);
   }
   return jsonAnswer(200, line.text());
 }

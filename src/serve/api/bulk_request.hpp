@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +77,11 @@ using TakeMember = std::function<Member(const std::string& name, const nlohmann:
 /// else.
 [[nodiscard]] bool takeCondition(MessageFilter& filter, const std::string& name, const nlohmann::json& value);
 [[nodiscard]] bool flagMember(const std::string& name, const nlohmann::json& value);
+/// The number of a row, or 0.
+[[nodiscard]] std::int64_t rowMember(const std::string& name, const nlohmann::json& value);
+
+/// The last row of the outbox; 0: it has none.
+[[nodiscard]] std::int64_t lastRowOf(const OutboxReader& reader);
 
 /// Those of `ids` that name messages of the peers in `limits`.
 [[nodiscard]] std::vector<std::string> within(const Limits& limits, const OutboxReader& reader,
@@ -87,19 +94,22 @@ public:
   void add(const std::vector<MessageInfo>& messages);
   /// Those of the named messages that are in this state.
   void add(const OutboxReader& reader, const std::vector<std::string>& ids, MessageState state);
-  /// Those that match. Returns whether all messages were looked at.
-  [[nodiscard]] bool addAll(const OutboxReader& reader, const MessageFilter& filter);
+  /// Those that match, up to this row. Returns whether all messages were looked at.
+  [[nodiscard]] bool addAll(const OutboxReader& reader, const MessageFilter& filter,
+                            std::int64_t lastRow = std::numeric_limits<std::int64_t>::max());
 
-  /// `meaning`: what the change means to those that it concerns, in a sentence; empty: it need not be said.
-  [[nodiscard]] Response answer(bool isComplete, std::string_view meaning = {}) const;
+  /// `meaning`: what the change means to those that it concerns, in a sentence; empty: it need not be said. `lastRow`:
+  /// up to which row messages were counted, if the change can end there, too.
+  [[nodiscard]] Response answer(bool isComplete, std::string_view meaning = {},
+                                std::optional<std::int64_t> lastRow = {}) const;
 
 private:
   std::uint64_t count_ = 0;
   std::vector<MessageInfo> sample_;
 };
 
-/// `sample` is a JSON array. `meaning`: see `MessagePreview::answer`.
+/// `sample` is a JSON array. `meaning`, `lastRow`: see `MessagePreview::answer`.
 [[nodiscard]] Response previewAnswer(std::uint64_t count, bool isComplete, std::string_view sample,
-                                     std::string_view meaning = {});
+                                     std::string_view meaning = {}, std::optional<std::int64_t> lastRow = {});
 
 }  // namespace ackbox::serve

@@ -1,7 +1,9 @@
 // `POST /v1/messages:mark-failed`, which makes messages that wait dead letters: those of a list or a filter, in the
 // background. It can be previewed.
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,10 +22,12 @@ namespace {
 
 constexpr std::array kWaiting = {MessageState::pending, MessageState::sent};
 
-/// The messages to give up: those with one of `ids`, or those that match `filter`.
+/// The messages that become dead letters: those with one of `ids`, or those that match `filter`.
 struct MarkChoice {
   std::vector<std::string> ids = {};
   MessageFilter filter = {};
+  // Those behind this row, which were enqueued after a preview, are left.
+  std::int64_t lastRow = std::numeric_limits<std::int64_t>::max();
   std::string reason = "marked-failed";
   Limits limits = {};
   // The request's text, for the audit.
@@ -46,6 +50,10 @@ MarkChoice readMarkChoice(const Request& request) {
       choice.reason = filledMember(name, value);
       return Member::accompanies;
     }
+    if (name == "last_row") {
+      choice.lastRow = rowMember(name, value);
+      return Member::accompanies;
+    }
     if (name == "ids") {
       choice.ids = idsMember(value);
     } else if (name == "state") {
@@ -66,6 +74,7 @@ MarkChoice readMarkChoice(const Request& request) {
 Response previewOfMark(const OutboxReader& reader, const MarkChoice& choice) {
   MessagePreview chosen;
   bool isComplete = true;
+  const std::int64_t lastRow = std::min(choice.lastRow, lastRowOf(reader));
   const std::vector<std::string> ids = within(choice.limits, reader, choice.ids);
   for (const MessageState state : kWaiting) {
     if (!choice.ids.empty()) {
@@ -73,15 +82,15 @@ Response previewOfMark(const OutboxReader& reader, const MarkChoice& choice) {
     } else if (choice.filter.state.value_or(state) == state) {
       MessageFilter filter = choice.filter;
       filter.state = state;
-      isComplete = chosen.addAll(reader, filter) && isComplete;
+      isComplete = chosen.addAll(reader, filter, lastRow) && isComplete;
     }
   }
-  return chosen.answer(isComplete);
+  return chosen.answer(isComplete, {}, lastRow);
 }
 
 void markChosen(Service& service, const MarkChoice& choice, BulkOutcome& outcome) {
   if (choice.ids.empty()) {
-    changeBySlices(outcome, [&] { return service.changes().markFailed(choice.filter, choice.reason); });
+    changeBySlices(outcome, [&] { return service.changes().markFailed(choice.filter, choice.reason, choice.lastRow); });
   }
   for (const std::string& id : within(choice.limits, service.reader(), choice.ids)) {
     outcome.changed += service.changes().markFailed(id, choice.reason).done() ? 1U : 0U;

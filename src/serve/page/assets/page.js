@@ -313,7 +313,7 @@ async function send(method, target, body) {
   if (answer.status === 401) showLost(401);
   const made = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Error(made.detail || made.title || `The server answered ${answer.status}.`);
-  return { status: answer.status, at: Date.parse(answer.headers.get('date')), ...made };
+  return { status: answer.status, ...made };
 }
 
 const post = (target, body) => send('POST', target, body);
@@ -396,7 +396,7 @@ function fateOf(verb, isOne) {
 // The choice without what failed, or was enqueued, after it was shown.
 function asOf(verb, filter, shownAt, preview) {
   const choice = JSON.parse(filter);
-  if (verb === 'mark-failed') return JSON.stringify({ ...choice, before: new Date(preview.at + 1000).toISOString() });
+  if (verb === 'mark-failed') return JSON.stringify({ ...choice, last_row: preview.last_row });
   if (choice.ids) return filter;
   const { all, ...others } = choice;
   return JSON.stringify({ ...others, older_than: `${Math.max(1, Date.now() - shownAt)}ms` });
@@ -407,8 +407,8 @@ async function bulk(button) {
   const { operation, name, noun, done, look } = bulks[verb];
   const { filter, subject } = button.closest('[data-filter]').dataset;
   try {
-    const preview = await post(`${operation}?dry_run=true`, filter);
     const shownAt = Date.now();
+    const preview = await post(`${operation}?dry_run=true`, filter);
     const isAll = preview.is_complete;
     if (isAll && preview.count === 0) {
       toast('There are none any more.');
@@ -432,7 +432,8 @@ async function bulk(button) {
     toast(`${name}: ${count} …`);
     isLeaving = verb === 'discard' && button.closest('[data-live="message"]') !== null;
     const { changed } = await ended(await post(operation, asOf(verb, filter, shownAt, preview)));
-    const text = `${grouped(changed)} ${done}.`;
+    const others = isAll ? changed - preview.count : 0;
+    const text = `${grouped(changed)} ${done}${others > 0 ? `, ${grouped(others)} more than were shown` : ''}.`;
     if (isLeaving) {
       toastLater(text);
       location.assign(`${root}dead-letters`);
