@@ -114,8 +114,8 @@ int report(Console& console, const Arguments& arguments, const Subject& subject,
 }
 
 /// Ends a command of which the outbox refused a message behind `stored` others.
-int failRefused(Console& console, std::uint64_t stored, const std::string& refusal) {
-  return console.fail(stored == 0 ? kNothing : kPartly, refusal + "; the same command goes on from there");
+int failRefused(Console& console, std::uint64_t stored, EnqueueStatus status, const std::string& refusal) {
+  return console.fail(stored == 0 ? kNothing : kPartly, records::refusedResend(status, refusal, "command"));
 }
 
 int reportDone(Console& console, const Arguments& arguments, const Subject& subject, const std::string& done,
@@ -182,7 +182,7 @@ int reportStored(Console& console, const Arguments& arguments, const Subject& su
   if (outcome.repeated != 0 && !console.json()) {
     console.remark(records::countText(outcome.repeated, "message") + " " + before);
   }
-  return outcome.refusal.empty() ? code : failRefused(console, outcome.stored, outcome.refusal);
+  return outcome.refusal.empty() ? code : failRefused(console, outcome.stored, outcome.refusedAs, outcome.refusal);
 }
 
 int resendTo(Console& console, const Arguments& arguments, const MessageFilter& filter) {
@@ -221,7 +221,7 @@ int resendEach(Console& console, const Arguments& arguments) {
   for (const std::string& id : arguments.ids) {
     const ResendReceipt receipt = outbox.resendAsNew(id);
     if (!receipt.refusal && !receipt.copy.accepted()) {
-      return failRefused(console, stored, id + ": " + receipt.copy.detail);
+      return failRefused(console, stored, receipt.copy.status, id + ": " + receipt.copy.detail);
     }
     stored += receipt.done() ? 1U : 0U;
     const std::string refusal =

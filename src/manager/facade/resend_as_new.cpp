@@ -56,31 +56,24 @@ bool isFit(const store::StoredMessage& message, WallTime now) {
          (!message.expiresAt || *message.expiresAt > now);
 }
 
-/// What one transaction stored, up to the first refusal.
-struct Slice {
-  ResendReport report = {};
-  bool isUnknownPeer = false;
-};
-
 /// What to do with messages for a peer that was removed.
 enum class UnknownPeer : std::uint8_t { ends, isPassedOver };
 
-Slice store(Core& core, const std::vector<Frame>& frames, UnknownPeer unknown) {
+/// What one transaction stored, up to the first refusal.
+ResendReport store(Core& core, const std::vector<Frame>& frames, UnknownPeer unknown) {
   return commitBlocking(core.writer(), true, [&](store::Store& store) {
-    Slice slice;
+    ResendReport slice;
     for (const Frame& frame : frames) {
       const EnqueueReceipt receipt = store.outbox().enqueue(frame);
-      const bool isUnknown = receipt.status == EnqueueStatus::unknownPeer;
-      if (isUnknown && unknown == UnknownPeer::isPassedOver) {
+      if (receipt.status == EnqueueStatus::unknownPeer && unknown == UnknownPeer::isPassedOver) {
         continue;
       }
       if (!receipt.accepted()) {
-        slice.isUnknownPeer = isUnknown;
-        slice.report.refusal = receipt.detail;
-        slice.report.refusedAs = receipt.status;
+        slice.refusal = receipt.detail;
+        slice.refusedAs = receipt.status;
         break;
       }
-      ++(receipt.isNew() ? slice.report.stored : slice.report.repeated);
+      ++(receipt.isNew() ? slice.stored : slice.repeated);
     }
     return slice;
   });
@@ -89,7 +82,7 @@ Slice store(Core& core, const std::vector<Frame>& frames, UnknownPeer unknown) {
 using MakeFrame = std::function<Frame(store::StoredMessage&& message)>;
 
 /// Stores a frame for each message that matches `filter`, was in the file at the beginning, and is fit. Throws
-/// `unknownPeer` with the peer's name if that ends it.
+/// `unknownPeer` with the peer's name if that refuses the first one.
 ResendReport storeAll(Core& core, MessageFilter filter, UnknownPeer unknown, const MakeFrame& make) {
   filter.isNewestFirst = false;
   const delivery::MessageKey until =
@@ -104,14 +97,14 @@ ResendReport storeAll(Core& core, MessageFilter filter, UnknownPeer unknown, con
         frames.push_back(make(std::move(message)));
       }
     }
-    const Slice slice = frames.empty() ? Slice() : store(core, frames, unknown);
-    if (slice.isUnknownPeer) {
+    const ResendReport slice = frames.empty() ? ResendReport() : store(core, frames, unknown);
+    report.stored += slice.stored;
+    report.repeated += slice.repeated;
+    if (slice.refusedAs == EnqueueStatus::unknownPeer && report.stored + report.repeated == 0) {
       throw Error(Errc::unknownPeer, frames.front().peer);
     }
-    report.stored += slice.report.stored;
-    report.repeated += slice.report.repeated;
-    report.refusal = slice.report.refusal;
-    report.refusedAs = slice.report.refusedAs;
+    report.refusal = slice.refusal;
+    report.refusedAs = slice.refusedAs;
   } while (page.next != 0 && page.next <= until && report.refusal.empty());
   return report;
 }

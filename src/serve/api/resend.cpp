@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ackbox/error.hpp"
 #include "ackbox/message_page.hpp"
 #include "json/line.hpp"
 #include "records/message.hpp"
@@ -41,6 +42,10 @@ void requireFit(const Request& request, const ResendChoice& choice) {
   requirePeer(request, choice.to);
 }
 
+[[noreturn]] void refuseUnknown(const std::string& peer) {
+  throw InvalidRequest("the file has no peer '" + peer + "'");
+}
+
 /// Of a choice that names peers: the file has them. Throws `InvalidRequest`. Called where SQLite may be waited for.
 void requireKnown(const OutboxReader& reader, const ResendChoice& choice) {
   if (choice.to.empty() && !choice.filter.peer) {
@@ -50,7 +55,7 @@ void requireKnown(const OutboxReader& reader, const ResendChoice& choice) {
   const auto require = [&](const std::string& name, bool mayBeRemoved) {
     const auto found = std::ranges::find(peers, name, &PeerStatus::name);
     if (found == peers.end() || (found->isRemoved && !mayBeRemoved)) {
-      throw InvalidRequest("the file has no peer '" + name + "'");
+      refuseUnknown(name);
     }
   };
   if (choice.filter.peer) {
@@ -63,7 +68,7 @@ void requireKnown(const OutboxReader& reader, const ResendChoice& choice) {
 
 /// Throws `EnqueueRefused`.
 [[noreturn]] void refuse(EnqueueStatus status, const std::string& detail) {
-  throw EnqueueRefused(status, detail + "; the same request goes on from there");
+  throw EnqueueRefused(status, records::refusedResend(status, detail, "request"));
 }
 
 /// Those with one of the ids. Throws what ended it early.
@@ -82,6 +87,18 @@ void resendEach(OutboxOperator& changes, const ResendChoice& choice, const std::
   }
 }
 
+ResendReport resendTo(OutboxOperator& changes, const ResendChoice& choice) {
+  try {
+    return changes.resendTo(choice.to, choice.filter);
+  } catch (const Error& error) {
+    if (error.code() != Errc::unknownPeer) {
+      throw;
+    }
+    // It was removed since it was looked for. Nothing was stored.
+    refuseUnknown(choice.to);
+  }
+}
+
 void resendChosen(Service& service, const ResendChoice& choice, BulkOutcome& outcome) {
   requireKnown(service.reader(), choice);
   OutboxOperator& changes = service.changes();
@@ -92,7 +109,7 @@ void resendChosen(Service& service, const ResendChoice& choice, BulkOutcome& out
   } else {
     ResendReport report;
     changeBySlices(outcome, [&] {
-      report = choice.to.empty() ? changes.resendAsNew(choice.filter) : changes.resendTo(choice.to, choice.filter);
+      report = choice.to.empty() ? changes.resendAsNew(choice.filter) : resendTo(changes, choice);
       return report.stored;
     });
     if (!report.refusal.empty()) {

@@ -4,16 +4,23 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "ackbox/clock.hpp"
+#include "ackbox/deferred_frame.hpp"
 #include "ackbox/diagnosis.hpp"
+#include "ackbox/error.hpp"
 #include "ackbox/inbound_handler.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_operator.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "support/inbound_request.hpp"
+#include "support/manual_clock.hpp"
+#include "support/temp_dir.hpp"
 #include "unit/manager/outbox_stage.hpp"
 
 namespace ackbox::resend_test {
@@ -42,6 +49,23 @@ struct Stage : testing::OutboxStage {
   }
 
   OutboxManager manager;
+};
+
+/// Calls the test back when it is looked at.
+struct WatchedClock final : Clock {
+  [[nodiscard]] SteadyTime steadyNow() const override { return clock.steadyNow(); }
+  [[nodiscard]] WallTime wallNow() const override {
+    if (looked) {
+      looked();
+    }
+    return clock.wallNow();
+  }
+  [[nodiscard]] std::unique_ptr<Alarm> makeAlarm(const boost::asio::any_io_executor& executor) override {
+    return clock.makeAlarm(executor);
+  }
+
+  std::function<void()> looked;
+  testing::ManualClock clock;
 };
 
 }  // namespace
@@ -150,6 +174,44 @@ TEST_CASE("P3: a full outbox refuses new messages of old ones, and the next call
   CHECK(second.refusedAs == EnqueueStatus::stored);
   stage.drain();
   CHECK(stage.lastSent().resentOf == "m4");
+}
+
+TEST_CASE("P3: a peer that is removed while it is resent to refuses the rest, and what it got is told") {
+  const testing::TempDir dir;
+  const auto clock = std::make_shared<WatchedClock>();
+  OutboxOptions options = Stage::kept({});
+  options.clock = clock;
+  options.addedPeer = [](const std::string& name, const std::string&) {
+    return PeerOptions{.name = name, .url = name};
+  };
+  OutboxManager manager = OutboxManager::open(dir.file("agent.db"), options);
+  OutboxOperator changes(manager);
+  REQUIRE(changes.addPeer({.name = "dora", .url = "dora"}, "dora"));
+  // More than one transaction stores.
+  const std::vector<Frame> frames(501, Stage::frame("s"));
+  REQUIRE(manager.enqueueBatch(frames).size() == frames.size());
+  CHECK_THROWS_WITH_AS(static_cast<void>(changes.resendTo("nobody", {.peer = "default"})), doctest::Contains("nobody"),
+                       Error);
+  // Between the transactions: within one, the store refuses a call of its own thread.
+  const std::uint64_t before = manager.getStats().enqueued;
+  const OutboxReader reader(manager);
+  clock->looked = [&] {
+    const std::function<void()> looked = std::exchange(clock->looked, {});
+    if (reader.getStats().enqueued < before + 500) {
+      clock->looked = looked;
+      return;
+    }
+    try {
+      CHECK(changes.removePeer("dora", WaitingMessages::fail).isRemoved);
+    } catch (const Error& error) {
+      CHECK(error.code() == Errc::wouldDeadlock);
+      clock->looked = looked;
+    }
+  };
+  const ResendReport report = changes.resendTo("dora", {.peer = "default"});
+  CHECK(report.stored == 500);
+  CHECK(report.refusedAs == EnqueueStatus::unknownPeer);
+  CHECK_FALSE(report.refusal.empty());
 }
 
 TEST_CASE("P3: an old message that is sent again takes no newer one's place, and none takes its place") {
