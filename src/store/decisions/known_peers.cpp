@@ -24,6 +24,7 @@ void KnownPeers::configure(PeerRow row) {
 
 void KnownPeers::adopt(PeerRow row) {
   if (find(row.name) == nullptr && row.definition.empty()) {
+    reported_[row.name].clear();
     add(std::move(row));
   }
 }
@@ -124,7 +125,29 @@ void KnownPeers::drop(const std::string& name) {
 }
 
 std::vector<PeerChange> KnownPeers::takeChanges() {
-  return std::exchange(changes_, {});
+  std::vector<PeerChange> taken;
+  std::set<std::string> seen;
+  std::ranges::reverse(changes_);
+  for (PeerChange& change : changes_) {
+    const std::string& name = change.row.name;
+    if (!seen.insert(name).second) {
+      continue;
+    }
+    const auto reported = reported_.find(name);
+    const bool isReported = reported != reported_.end();
+    const bool isSame = change.options ? isReported && reported->second == change.row.definition : !isReported;
+    if (change.options) {
+      reported_[name] = change.row.definition;
+    } else {
+      reported_.erase(name);
+    }
+    if (!isSame) {
+      taken.push_back(std::move(change));
+    }
+  }
+  std::ranges::reverse(taken);
+  changes_.clear();
+  return taken;
 }
 
 void KnownPeers::add(PeerRow row) {

@@ -44,7 +44,8 @@ public:
   [[nodiscard]] std::span<const PeerRow> rows() const noexcept { return rows_; }
   [[nodiscard]] const PeerRow* find(delivery::PeerKey key) const noexcept;
   [[nodiscard]] const PeerRow* find(std::string_view name) const noexcept;
-  /// The changes since the last call.
+  /// The changes since the last call: of each peer the last one, unless the peer is again as it was then, because a
+  /// transaction was undone.
   [[nodiscard]] std::vector<PeerChange> takeChanges();
 
 private:
@@ -70,6 +71,8 @@ private:
   // The added peers, as they were read last.
   std::map<std::string, Added, std::less<>> added_;
   std::vector<PeerChange> changes_;
+  // The definitions of the added peers as the last call has reported them; of an adopted peer it is empty.
+  std::map<std::string, std::string, std::less<>> reported_;
 };
 
 }  // namespace ackbox::store
