@@ -35,8 +35,8 @@ enum class BlockReason : std::uint8_t {
   behind,
   /// The process `processId` has its session in flight.
   sessionInFlight,
-  /// Its session, or the unordered message itself, waits until `until` for the next attempt; `detail` is the last
-  /// error.
+  /// Its session, or the unordered message itself, waits until `until` for the next attempt; `detail` is the message's
+  /// last error, behind `not charged to the message: ` if it was not the message's failure.
   backoff,
   /// The peer has been unreachable since `since` and is probed at `until`; `detail` is the last error.
   peerDown,

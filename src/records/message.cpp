@@ -68,7 +68,7 @@ constexpr std::array kMessage{
     dueIn<MessageState::failed>({"Failed"}),
     dueIn<MessageState::acked>({"Kept until"}),
     field<&MessageInfo::reason>("reason", "Why it is a dead letter.", {"Reason"}),
-    field<&MessageInfo::lastError>("last_error", "The error of its last failed attempt.",
+    field<&MessageInfo::lastError>("last_error", "The error of its last attempt without success, charged or not.",
                                    {"Last error", "", Form::error}),
     forPeople<[](const MessageInfo& message) { return joined(message.reason, message.lastError); }>(
         {"", "WHY", Form::error}),
@@ -92,7 +92,9 @@ constexpr std::array kAttempt{
     field<&AttemptInfo::count>("count", "How many these are.", {"Times", "TIMES"}),
     field<[](const AttemptInfo& attempt) { return attempt.took ? Count(attempt.took->count()) : Count(); }>(
         "took_ms", "How long the last took; null: it was no request.", {"Took", "TOOK", Form::milliseconds}),
-    field<&AttemptInfo::outcome>("outcome", "What became of the message.", {"Outcome", "OUTCOME"}),
+    field<&AttemptInfo::outcome>("outcome",
+                                 "What became of the message: a `retry` is charged to it, a `release` is not.",
+                                 {"Outcome", "OUTCOME"}),
     field<[](const AttemptInfo& attempt) { return attempt.status == 0 ? Count() : Count(attempt.status); }>(
         "status", "The HTTP status of the answer; null: none came.", {"Status", "STATUS"}),
     field<&AttemptInfo::error>("error", "What was wrong.", {"Error", "ERROR", Form::error}),

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/policies.hpp"
+#include "delivery/transition.hpp"
 #include "store/decisions/known_peers.hpp"
 
 namespace ackbox::store {
@@ -15,6 +16,13 @@ RetryPolicy retryOf(const MessageInfo& message, const OutboxOptions& options, co
   const RetryPolicy* const own = retryPolicyOfSessions(options, message.peer, message.session);
   return own == nullptr && peer ? retryPolicyOfPeer(options, *peer)
                                 : retryPolicyOf(options, message.peer, message.session);
+}
+
+/// The last error. What was no failure of the message, such as a limit of its peer, must not read as one.
+std::string errorOf(const MessageInfo& message) {
+  const bool isCharged =
+      message.attempts.empty() || message.attempts.front().outcome != delivery::toString(delivery::Transition::release);
+  return isCharged ? message.lastError : "not charged to the message: " + message.lastError;
 }
 
 bool isPeerHere(const std::string& name, const OutboxOptions& options, const PeerLookup& peers) {
@@ -62,7 +70,7 @@ void explainPending(const MessageInfo& message, const MessageFacts& facts, const
   if (facts.dueAt > now && !facts.wasTried) {
     reasons.push_back({.blockReason = BlockReason::notBefore, .until = facts.dueAt, .detail = {}});
   } else if (facts.dueAt > now && unordered) {
-    reasons.push_back({.blockReason = BlockReason::backoff, .until = facts.dueAt, .detail = message.lastError});
+    reasons.push_back({.blockReason = BlockReason::backoff, .until = facts.dueAt, .detail = errorOf(message)});
   }
   if (std::optional<Reason> before = unordered ? std::nullopt : further.ahead()) {
     reasons.push_back(std::move(*before));
@@ -80,7 +88,7 @@ void explainPending(const MessageInfo& message, const MessageFacts& facts, const
     reasons.push_back(further.ofOwner(BlockReason::sessionInFlight, facts.sessionOwner));
   }
   if (facts.sessionDueAt > now) {
-    reasons.push_back({.blockReason = BlockReason::backoff, .until = facts.sessionDueAt, .detail = message.lastError});
+    reasons.push_back({.blockReason = BlockReason::backoff, .until = facts.sessionDueAt, .detail = errorOf(message)});
   }
   explainPeer(message, facts, options, peers, reasons);
 }

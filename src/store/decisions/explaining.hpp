@@ -49,7 +49,7 @@ struct FurtherFacts {
   std::function<Reason(BlockReason whenAlive, std::int64_t owner)> ofOwner;
 };
 
-/// The reasons for which the message is where it is, the first one first.
+/// The reasons for which the message, with its attempts, is where it is, the first one first.
 [[nodiscard]] std::vector<Reason> explain(const MessageInfo& message, const MessageFacts& facts,
                                           const OutboxOptions& options, const PeerLookup& peers,
                                           const FurtherFacts& further);

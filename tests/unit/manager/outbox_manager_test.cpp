@@ -239,7 +239,8 @@ TEST_CASE("P3: what the receiver's limits refuse is kept for longer than a budge
     CHECK(box.manager->find(each)->lastError == "limit-marks: no more is kept of this sender");
     const auto explanation = box.manager->explain(each);
     REQUIRE(explanation);
-    CHECK(explanation->sentence.find("limit-marks: no more is kept of this sender") != std::string::npos);
+    CHECK(explanation->sentence.find("not charged to the message: limit-marks: no more is kept of this sender") !=
+          std::string::npos);
   }
   box.sender->setScript([](const SendRequest& request) { return ScriptedSender::all(request, Outcome::ack); });
   box.clock->advance(std::chrono::minutes(5));
