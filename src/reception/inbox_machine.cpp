@@ -427,15 +427,16 @@ std::vector<std::string> InboxMachine::unwantedTypes(std::size_t pool, std::size
   if (section == pools_[pool].sections.end()) {
     return {};
   }
-  for (const auto& [number, queue] : queues_) {
-    if (found.size() == limit) {
-      break;
-    }
-    const auto& [type, known] = *queue.head().type;
-    if (queue.state == State::ready && known.pool == pool && !found.contains(type) &&
-        fittingOf(section->second, queue).empty()) {
-      found.insert(type);
-    }
+  // Those that fit no wish are a group. Mostly few types are in thousands of queues.
+  const auto unwanted = section->second.ready.find({});
+  const std::size_t most = std::min(limit, types_.size());
+  if (unwanted != section->second.ready.end() && most > 0) {
+    unwanted->second.visit([&](const TurnQueue::Entry& entry) {
+      if (isCurrent(entry)) {
+        found.insert(queues_.at(entry.queue).head().type->first);
+      }
+      return found.size() < most;
+    });
   }
   return {found.begin(), found.end()};
 }

@@ -1,5 +1,7 @@
 #include "reception/turn_queue.hpp"
 
+#include <algorithm>
+
 namespace ackbox::reception {
 
 void TurnQueue::push(SenderNumber sender, Entry entry) {
@@ -33,6 +35,14 @@ std::optional<TurnQueue::Entry> TurnQueue::pop(const std::function<bool(const En
 const TurnQueue::Entry* TurnQueue::peek(const std::function<bool(const Entry&)>& counts) {
   dropOld(counts);
   return order_.empty() ? nullptr : &entries_.at(order_.front()).front();
+}
+
+void TurnQueue::visit(const std::function<bool(const Entry&)>& visit) const {
+  for (const auto& [sender, own] : entries_) {
+    if (!std::ranges::all_of(own, visit)) {
+      return;
+    }
+  }
 }
 
 void TurnQueue::sweep(const std::function<bool(const Entry&)>& counts) {

@@ -29,6 +29,8 @@ public:
   std::optional<Entry> pop(const std::function<bool(const Entry&)>& counts);
   /// The entry that `pop` would return; null if none counts. Valid until the next call.
   const Entry* peek(const std::function<bool(const Entry&)>& counts);
+  /// Calls `visit` for the entries, with those that no longer count, in no order, until it returns false.
+  void visit(const std::function<bool(const Entry&)>& visit) const;
   /// Removes all entries that do not count.
   void sweep(const std::function<bool(const Entry&)>& counts);
 

@@ -207,6 +207,27 @@ TEST_CASE("P12: in a pool on demand nothing is taken that no consumer wishes for
   CHECK(stage.takeKeys() == Keys{4});
 }
 
+TEST_CASE("P13: a type is unwanted as long as a frame of it waits for a consumer, in whichever queue") {
+  using Types = std::vector<std::string>;
+  Stage stage = onDemand();
+  for (int session = 0; session < 100; ++session) {
+    stage.arrive("a", std::to_string(session), "x");
+  }
+  stage.arrive("a", "old", "y", wallAt(1));
+  CHECK(stage.machine.unwantedTypes(0, 10) == Types{"x", "y"});
+  const auto isOld = [](WallTime acceptedAt) { return acceptedAt == wallAt(1); };
+  const std::vector<Turn> overdue = stage.machine.takeOverdue(isOld, {}, 10);
+  REQUIRE(overdue.size() == 1);
+  CHECK(stage.machine.unwantedTypes(0, 10) == Types{"x"});
+  stage.machine.want(0, {.id = 1, .types = "x", .count = 1});
+  CHECK(stage.machine.unwantedTypes(0, 10).empty());
+  stage.machine.headReady(overdue[0].queue);
+  CHECK(stage.machine.unwantedTypes(0, 10) == Types{"y"});
+  stage.machine.unwant(0, 1);
+  CHECK(stage.machine.unwantedTypes(0, 10) == Types{"x", "y"});
+  CHECK(stage.machine.unwantedTypes(0, 0).empty());
+}
+
 TEST_CASE("P12: a consumer has no more than it wishes for, and a full one keeps nothing from another") {
   Stage stage = onDemand();
   stage.machine.want(0, {.id = 1, .types = "x", .count = 2});
