@@ -194,9 +194,9 @@ std::string Binding::explain(std::string_view messageId) const {
 }
 
 std::string Binding::peerNames() const {
-  return sqlite::scalar(connection_,
-                        sqlite::expand("SELECT group_concat(name,', ') FROM (SELECT name FROM #peers ORDER BY name)",
-                                       options_.tablePrefix));
+  return sqlite::scalar(
+      connection_, sqlite::expand("SELECT group_concat(name,', ') FROM (SELECT name FROM main.#peers ORDER BY name)",
+                                  options_.tablePrefix));
 }
 
 }  // namespace ackbox::extension

@@ -1,5 +1,8 @@
 #include "sqlite/statement.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace ackbox::sqlite {
 
 Errc errcOf(int extendedCode) noexcept {
@@ -45,8 +48,8 @@ namespace {
 std::string tableWithoutNumbers(sqlite3* connection) {
   sqlite3_stmt* statement = nullptr;
   std::string name;
-  if (sqlite3_prepare_v2(connection, "SELECT name FROM sqlite_sequence WHERE seq=9223372036854775807", -1, &statement,
-                         nullptr) == SQLITE_OK &&
+  if (sqlite3_prepare_v2(connection, "SELECT name FROM main.sqlite_sequence WHERE seq=9223372036854775807", -1,
+                         &statement, nullptr) == SQLITE_OK &&
       sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0) != nullptr) {
     name = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
   }
@@ -84,6 +87,20 @@ std::string expand(std::string_view sql, std::string_view prefix) {
   return expanded.append(sql);
 }
 
+std::string inMain(std::string_view sql) {
+  static constexpr std::array<std::string_view, 4> kBeforeTable = {"FROM ", "JOIN ", "INTO ", "UPDATE "};
+  std::string placed;
+  placed.reserve(sql.size() + sql.size() / 8);
+  for (const char character : sql) {
+    if (character == '#' &&
+        std::ranges::any_of(kBeforeTable, [&](std::string_view word) { return placed.ends_with(word); })) {
+      placed.append("main.");
+    }
+    placed.push_back(character);
+  }
+  return placed;
+}
+
 std::string repeated(std::string_view item, std::size_t count) {
   std::string list;
   list.reserve(count * (item.size() + 1));
@@ -100,7 +117,7 @@ void execute(sqlite3* connection, const std::string& sql) {
 }
 
 Statement::Statement(sqlite3* connection, std::string_view sql, std::string_view prefix) {
-  const std::string text = expand(sql, prefix);
+  const std::string text = expand(inMain(sql), prefix);
   if (sqlite3_prepare_v3(connection, text.c_str(), static_cast<int>(text.size()) + 1, SQLITE_PREPARE_PERSISTENT,
                          &handle_, nullptr) != SQLITE_OK) {
     throwSqlite(connection, text);

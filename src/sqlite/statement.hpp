@@ -26,6 +26,10 @@ namespace ackbox::sqlite {
 /// Replaces each `#` by `prefix`: statements are written once, for every table prefix.
 [[nodiscard]] std::string expand(std::string_view sql, std::string_view prefix);
 
+/// Puts `main.` before each `#` that begins the name of a table: a temporary table of the same name, which the program
+/// has made on its connection, would otherwise stand for it.
+[[nodiscard]] std::string inMain(std::string_view sql);
+
 /// `item` repeated `count` times, separated by commas: for statements of several rows or values.
 [[nodiscard]] std::string repeated(std::string_view item, std::size_t count);
 
@@ -50,7 +54,7 @@ struct NullIfEmpty {
   std::string_view text;
 };
 
-/// A prepared statement that is kept for reuse. Must be destroyed before its connection.
+/// A prepared statement on tables of the main file, which is kept for reuse. Must be destroyed before its connection.
 class Statement {
 public:
   Statement(sqlite3* connection, std::string_view sql, std::string_view prefix);

@@ -260,6 +260,26 @@ class ExtensionTest(unittest.TestCase):
                 enqueue(self.db, dict(FRAME, data="x" * 2000))
         self.assertFalse(self.db.in_transaction)
 
+    def test_P2_temporary_tables_of_the_same_names_stand_for_none_of_the_outbox(self):
+        self.begin()
+        enqueue(self.db, FRAME)
+        self.db.execute("COMMIT")
+        for table in [name for name, in self.db.execute(
+                "SELECT name FROM sqlite_schema WHERE type='table' AND name LIKE 'ackbox%'").fetchall()]:
+            self.db.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM main.{table} WHERE 0")
+        connection = connect(self.file)
+        for db in self.db, connection:
+            self.begin(db)
+            enqueue(db, FRAME)
+            db.execute("COMMIT")
+        connection.close()
+        self.assertEqual(value(self.db, "SELECT count(*) FROM main.ackbox_outbox"), 3)
+        self.assertEqual(value(self.db, "SELECT count(*) FROM temp.ackbox_outbox"), 0)
+        self.assertEqual(json.loads(value(self.db, "SELECT ackbox_stats()"))["pending"], 3)
+        self.begin()
+        self.refused("unknownPeer: the file knows the peers: bob", "SELECT ackbox_enqueue('carol','s','t','1')")
+        self.db.execute("ROLLBACK")
+
     def test_what_cannot_write_is_told_to_begin_immediately(self):
         writer = connect(self.file)
         self.addCleanup(writer.close)
