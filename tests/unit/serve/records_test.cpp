@@ -22,6 +22,7 @@
 #include "records/inbox_frame.hpp"
 #include "records/message.hpp"
 #include "records/peer.hpp"
+#include "records/resending.hpp"
 #include "records/session.hpp"
 #include "records/stats.hpp"
 #include "records/subscription.hpp"
@@ -269,6 +270,15 @@ TEST_CASE("the page's view of a message shows each of its fields that has a labe
   check(explanation.message, "<dt>");
   check(frame, "<dt>");
   check(explanation.message.attempts.front(), "data-label=\"");
+}
+
+TEST_CASE("only of what a full outbox refuses it is said that the same request goes on from there") {
+  CHECK(records::refusedResend(EnqueueStatus::queueFull, "full", "request") ==
+        "full; the same request goes on from there");
+  for (const EnqueueStatus status :
+       {EnqueueStatus::frameTooLarge, EnqueueStatus::invalidFrame, EnqueueStatus::unknownPeer}) {
+    CHECK(records::refusedResend(status, "large", "command") == "large");
+  }
 }
 
 }  // namespace ackbox::serve::records_test
