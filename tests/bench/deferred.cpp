@@ -39,6 +39,8 @@ constexpr const char* kAwayUrl = "http://127.0.0.1:1/";
 enum class Way {
   /// The frame's handler takes it in the request's transaction.
   atOnce,
+  /// The same, and it enqueues a reply to the sender.
+  replying,
   deferred,
   /// The same, with an executor of one thread, as the daemon has one; otherwise each place is a thread.
   deferredToOneThread,
@@ -110,6 +112,15 @@ private:
   bool isWrong_ = false;
 };
 
+Frame replyTo(const InboundFrame& frame) {
+  Frame reply;
+  reply.peer = "sender";
+  reply.session = frame.session;
+  reply.type = frame.type;
+  reply.data = frame.data;
+  return reply;
+}
+
 struct Handling {
   Pace pace;
   double framesPerSync = 0;
@@ -123,7 +134,7 @@ Handling handle(const Settings& settings, Way way) {
     OutboxOptions receiving = outboxOptions(Durability::powerCut);
     receiving.agent = kReceiverAgent;
     receiving.log = [](const LogRecord&) {};
-    if (way == Way::acknowledged) {
+    if (way == Way::acknowledged || way == Way::replying) {
       receiving.peers = {{.name = "sender", .url = kAwayUrl, .agent = kSenderAgent}};
     } else {
       receiving.adoptPeers = true;
@@ -141,11 +152,14 @@ Handling handle(const Settings& settings, Way way) {
       handled.add(frame.frame());
       frame.finish(HandlerResult::ack());
     };
-    options.deferred.always = [way](std::string_view) { return way != Way::atOnce; };
+    options.deferred.always = [way](std::string_view) { return way != Way::atOnce && way != Way::replying; };
     InboundHandler handler(
         manager,
-        [&](const InboundFrame& frame, InboundTransaction&) {
+        [&](const InboundFrame& frame, InboundTransaction& transaction) {
           handled.add(frame);
+          if (way == Way::replying) {
+            handled.answered(transaction.enqueue(replyTo(frame)).isNew());
+          }
           return HandlerResult::ack();
         },
         options);
@@ -179,6 +193,7 @@ Measurement deferred(const Settings& settings) {
   const Handling oneThread = handle(settings, Way::deferredToOneThread);
   const Handling acknowledged = handle(settings, Way::acknowledged);
   const Handling atOnce = handle(settings, Way::atOnce);
+  const Handling replying = handle(settings, Way::replying);
   measurement.figure("deferred_per_s", later.pace.perSecond);
   measurement.figure("deferred_cpu_us_per_frame", later.pace.cpuMicroseconds);
   measurement.figure("deferred_frames_per_sync", later.framesPerSync);
@@ -186,6 +201,8 @@ Measurement deferred(const Settings& settings) {
   measurement.figure("one_thread_cpu_us_per_frame", oneThread.pace.cpuMicroseconds);
   measurement.figure("acknowledged_per_s", acknowledged.pace.perSecond);
   measurement.figure("acknowledged_cpu_us_per_frame", acknowledged.pace.cpuMicroseconds);
+  measurement.figure("replying_per_s", replying.pace.perSecond);
+  measurement.figure("replying_cpu_us_per_frame", replying.pace.cpuMicroseconds);
   measurement.baseline("at_once_per_s", atOnce.pace.perSecond);
   measurement.baseline("at_once_cpu_us_per_frame", atOnce.pace.cpuMicroseconds);
   measurement.ratio("deferred_over_at_once", later.pace.perSecond, atOnce.pace.perSecond);
