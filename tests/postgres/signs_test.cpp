@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/postgres.hpp"
@@ -33,6 +34,30 @@ TEST_CASE("a run hears of the messages that other processes have committed, one 
     CHECK(other.enqueue("s", "test", "2").accepted());
     sender->waitForFrames(sent);
   }
+  delivering.stop();
+}
+
+TEST_CASE("a run whose connection for signs was ended hears of others' messages again") {
+  const PostgresDatabase database;
+  OutboxOptions options;
+  options.pollInterval = std::chrono::milliseconds(20);
+  options.sharedPollInterval = std::chrono::milliseconds(20);
+  OutboxManager delivering = OutboxManager::open(PostgresLocation{database.location()}, options);
+  delivering.setSender(ScriptedSender::always(Outcome::ack));
+  delivering.start();
+  const auto listening = [&] {
+    return database.run(
+        "SELECT coalesce(max(pid),0) FROM pg_stat_activity WHERE datname=current_database() AND query='LISTEN "
+        "ackbox'");
+  };
+  std::string first = "0";
+  while (first == "0") {
+    first = listening();
+  }
+  database.run("SELECT pg_terminate_backend(" + first + ", 10000)");
+  while (listening() == "0") {
+  }
+  CHECK(listening() != first);
   delivering.stop();
 }
 

@@ -108,9 +108,23 @@ void Engine::watchSigns() {
       });
       signs_->watch();
     }
+    lacksSigns_ = false;
   } catch (const std::exception&) {
     // Polls find what others commit.
+    lacksSigns_ = true;
   }
+}
+
+// Called after a poll, which shows that the store can be reached: the strand does not wait for it.
+void Engine::renewSigns() {
+  constexpr unsigned kPauseMost = 256;
+  const bool isDue = lacksSigns_ || (signs_ && signs_->hasEnded());
+  if (!isDue || ++signsPolls_ < signsPause_) {
+    return;
+  }
+  signsPolls_ = 0;
+  watchSigns();
+  signsPause_ = lacksSigns_ ? std::min(2 * signsPause_, kPauseMost) : 1;
 }
 
 void Engine::wake() {

@@ -147,6 +147,7 @@ private:
   void openWakeup();
   void watchNeighbours();
   void watchSigns();
+  void renewSigns();
   void followUp();
   [[nodiscard]] SendRequest requestOf(delivery::Actions::Send& send);
   [[nodiscard]] delivery::StepCounts emit(StepJob& step);
@@ -177,6 +178,11 @@ private:
   std::shared_ptr<FileWatch> watch_;
   std::shared_ptr<FileWatch> called_;
   std::shared_ptr<SignWatch> signs_;
+  // The last try to watch the store's signs failed.
+  bool lacksSigns_ = false;
+  // How many polls lie between two tries, and how many there were since the last.
+  unsigned signsPause_ = 1;
+  unsigned signsPolls_ = 0;
   Ended ended_;
   std::unordered_map<delivery::PeerKey, store::PeerRow> peers_;
   std::unordered_map<delivery::SessionKey, delivery::PeerKey> sessionPeers_;

@@ -33,6 +33,8 @@ public:
                          }
                        });
   }
+  /// No sign will come any more.
+  [[nodiscard]] bool hasEnded() const noexcept { return hasEnded_; }
   /// No sign comes after this call.
   void stop() noexcept {
     isStopped_ = true;
@@ -43,6 +45,7 @@ public:
 private:
   void act(store::Signs::Heard what) {
     if (what == store::Signs::Heard::end) {
+      hasEnded_ = true;
       boost::system::error_code ignored;
       events_.close(ignored);
       return;
@@ -60,6 +63,7 @@ private:
   // A copy: the signs may close theirs, whose number is then another one's.
   boost::asio::posix::stream_descriptor events_;
   bool isStopped_ = false;
+  bool hasEnded_ = false;
 };
 
 }  // namespace ackbox::manager

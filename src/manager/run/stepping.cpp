@@ -126,6 +126,7 @@ void Engine::polled(const std::error_code& error, const Poll& poll) {
     core_->storeAnswered();
     if (!error) {
       watch(poll.vitals);
+      renewSigns();
     }
     std::list<NewCommit> commits;
     if (run_.takesRows()) {
