@@ -33,6 +33,7 @@ public:
   std::mutex mutex;
   std::vector<File> files;
   std::vector<int> descriptors;
+  std::vector<std::pair<const void*, UnsharedObject::DescriptorOf>> objects;
   std::vector<std::shared_ptr<void>> abandoned;
   std::uint64_t lastNumber = 0;
 
@@ -46,6 +47,10 @@ private:
                        close(descriptor);
                      }
                      registry.descriptors.clear();
+                     for (const auto& [object, descriptorOf] : registry.objects) {
+                       close(descriptorOf(object));
+                     }
+                     registry.objects.clear();
                      registry.mutex.unlock();
                    });
   }
@@ -110,6 +115,22 @@ void UnsharedDescriptor::release(const std::function<void(int)>& close) noexcept
     close(descriptor_);
   }
   descriptor_ = -1;
+}
+
+void UnsharedObject::hold(const void* object, DescriptorOf descriptorOf) {
+  ForkRegistry& registry = ForkRegistry::get();
+  const std::scoped_lock lock(registry.mutex);
+  registry.objects.emplace_back(object, descriptorOf);
+  object_ = object;
+}
+
+void UnsharedObject::release() noexcept {
+  if (object_ != nullptr) {
+    ForkRegistry& registry = ForkRegistry::get();
+    const std::scoped_lock lock(registry.mutex);
+    std::erase_if(registry.objects, [this](const auto& held) { return held.first == object_; });
+    object_ = nullptr;
+  }
 }
 
 }  // namespace ackbox

@@ -77,4 +77,24 @@ private:
   int descriptor_ = -1;
 };
 
+/// The descriptor of an object of a library, which may close it by itself; it is closed in a child as well. A fork
+/// before `hold` copies it.
+class UnsharedObject {
+public:
+  /// Returns the object's descriptor, or a negative number.
+  using DescriptorOf = int (*)(const void* object);
+
+  UnsharedObject() = default;
+  ~UnsharedObject() { release(); }
+  UnsharedObject(const UnsharedObject&) = delete;
+  UnsharedObject& operator=(const UnsharedObject&) = delete;
+
+  void hold(const void* object, DescriptorOf descriptorOf);
+  /// Before the object's end.
+  void release() noexcept;
+
+private:
+  const void* object_ = nullptr;
+};
+
 }  // namespace ackbox

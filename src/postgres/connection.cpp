@@ -50,8 +50,12 @@ std::string nameOf(const std::string& location) {
 
 Errc errcOf(std::string_view sqlState) noexcept {
   const std::string_view kind = sqlState.substr(0, 2);
+  if (sqlState == "57014") {
+    // A statement that was cancelled, or took longer than a `statement_timeout`, is its own failure.
+    return Errc::databaseError;
+  }
   if (kind == "40" || sqlState == "55P03" || sqlState == "23505" || kind == "57") {
-    // A server that ends a connection says 57; the others are lost races.
+    // A server that ends a connection says 57; the others are lost races, and locks that were not free.
     return Errc::databaseBusy;
   }
   if (sqlState == "53100") {
@@ -61,7 +65,8 @@ Errc errcOf(std::string_view sqlState) noexcept {
     // A savepoint has gone with its transaction.
     return Errc::handlerEndedTransaction;
   }
-  if (kind == "XX") {
+  if (sqlState == "XX001" || sqlState == "XX002") {
+    // The others of the kind are internal errors of the server, not damage.
     return Errc::databaseCorrupt;
   }
   if (sqlState == "25006") {
@@ -92,13 +97,20 @@ Connection::Connection(std::string location) : location_(std::move(location)), o
 
 Connection::Connection(PGconn* application) : own_(nullptr, PQfinish), handle_(application) {}
 
-void Connection::connect() {
+void Connection::drop() noexcept {
+  unshared_.release();
   own_.reset();
+  handle_ = nullptr;
   prepared_.clear();
   posted_.clear();
+}
+
+void Connection::connect() {
+  drop();
   const char* const values[] = {"ackbox", "10", "2", "1", "3", "5000", location_.c_str(), nullptr};
   own_.reset(PQconnectdbParams(kKeywords, values, 1));
   handle_ = own_.get();
+  unshared_.hold(handle_, [](const void* connection) { return PQsocket(static_cast<const PGconn*>(connection)); });
   if (PQstatus(handle_) != CONNECTION_OK) {
     // libpq's text quotes what it cannot read, which may be a part of the password.
     const std::string_view text = PQerrorMessage(handle_);
@@ -124,6 +136,7 @@ void Connection::reconnect() {
   try {
     connect();
   } catch (const Error& error) {
+    drop();
     throw Error(Errc::ioError, error.what());
   }
 }
@@ -270,8 +283,9 @@ Result Connection::checked(PGresult* result, std::string_view sql) {
   }
   const char* const state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string_view code = state == nullptr ? std::string_view() : std::string_view(state);
-  // Serialization failures and deadlocks, locks that were not free, and keys that another transaction has just used.
-  hasLostRace_ = hasLostRace_ || code.substr(0, 2) == "40" || code == "55P03" || code == "23505";
+  // Serialization failures and deadlocks, and keys that another transaction has just used.
+  hasLostRace_ = hasLostRace_ || code.substr(0, 2) == "40" || code == "23505";
+  hasMetLock_ = hasMetLock_ || code == "55P03";
   const char* const message = result == nullptr ? PQerrorMessage(handle_) : PQresultErrorMessage(result);
   throw Error(errcOf(code), std::string(message) + "in: " + std::string(sql.substr(0, 200)));
 }

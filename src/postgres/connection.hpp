@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "base/home_process.hpp"
 #include "postgres/result.hpp"
 #include "postgres/values.hpp"
 
@@ -65,15 +66,19 @@ public:
   Result execute(std::string_view sql);
 
   [[nodiscard]] bool isLost() const noexcept;
-  /// Whether a statement has failed since `forgetRace` for another transaction's sake.
+  /// Whether a statement has failed since `forgetOthers` for another transaction's sake.
   [[nodiscard]] bool hasLostRace() const noexcept { return hasLostRace_; }
   void noteRace() noexcept { hasLostRace_ = true; }
-  void forgetRace() noexcept { hasLostRace_ = false; }
+  /// Whether one has waited for another transaction's lock for as long as `lock_timeout` allows.
+  [[nodiscard]] bool hasMetLock() const noexcept { return hasMetLock_; }
+  void forgetOthers() noexcept { hasLostRace_ = hasMetLock_ = false; }
   [[nodiscard]] bool inTransaction() const noexcept;
   /// Whether a statement of the transaction has failed, so that it can only be rolled back.
   [[nodiscard]] bool hasFailed() const noexcept { return PQtransactionStatus(handle_) == PQTRANS_INERROR; }
   /// Connects anew, and forgets what was prepared. Throws `ioError`: it may succeed later.
   void reconnect();
+  /// Ends the connection: it is lost, and what the server kept for it is gone.
+  void drop() noexcept;
   [[nodiscard]] PGconn* handle() const noexcept { return handle_; }
   [[nodiscard]] int processId() const noexcept { return PQbackendPID(handle_); }
 
@@ -102,10 +107,13 @@ private:
   const std::string location_;
   std::unique_ptr<PGconn, void (*)(PGconn*)> own_;
   PGconn* handle_ = nullptr;
+  // The server keeps the locks of a process that has ended for as long as a child has the connection. Released first.
+  UnsharedObject unshared_;
   // The names of prepared statements by their text.
   std::unordered_map<std::string, std::string, Hash, std::equal_to<>> prepared_;
   std::vector<Posted> posted_;
   bool hasLostRace_ = false;
+  bool hasMetLock_ = false;
 };
 
 /// `sql` with the schema's name and a full stop in the place of each `#`.

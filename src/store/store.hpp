@@ -280,6 +280,18 @@ public:
   [[nodiscard]] virtual bool anyDead() = 0;
 };
 
+/// What a transaction failed for, and so which of its jobs may be run again.
+enum class FailedFor : std::uint8_t {
+  /// One of its jobs, or the transaction itself: each job alone.
+  job,
+  /// Another transaction, or a connection that was lost: all of them, at once.
+  race,
+  /// A lock that another transaction holds for more than a moment: each job alone, and the one that needs it later.
+  lock,
+  /// The store is out of reach, or has not said whether it committed: none of them.
+  absence,
+};
+
 /// The outbox, the inbox's marks and the counters. The only writer of its process.
 ///
 /// All changes are made between `begin` and `commit`. Before `commit` returns, no change is visible, and changes in
@@ -297,7 +309,7 @@ public:
 
   /// Begins a write transaction; `durable`: its commit is fsynced, where the options promise power-cut durability.
   /// Notices commits of other connections. If not `patient`, throws `databaseBusy` at once while another connection
-  /// holds the write lock.
+  /// holds the write lock; where locks are of rows, statements wait for them for a shorter time.
   virtual void begin(bool durable, bool patient = true) = 0;
   /// If it throws, the transaction has been rolled back.
   virtual void commit() = 0;
@@ -319,9 +331,10 @@ public:
   /// disk. Call it right after that code; `thrown` is the code's exception, or null.
   [[nodiscard]] virtual Errc whyTransactionLost(const std::exception_ptr& thrown) const noexcept = 0;
 
-  /// After a transaction that failed: whether it was rolled back for another one's sake, or for a connection's, and may
-  /// succeed if it is run again.
-  [[nodiscard]] virtual bool mayRepeat() const noexcept { return false; }
+  /// What the last transaction failed for.
+  [[nodiscard]] virtual FailedFor failedFor() const noexcept { return FailedFor::job; }
+  /// How often a job that a lock keeps out is run again.
+  [[nodiscard]] virtual int lockTries() const noexcept { return 0; }
 
   // --- Parts.
 

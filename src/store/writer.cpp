@@ -91,6 +91,7 @@ Writer::Totals Writer::totals() noexcept {
 
 void Writer::submit(Job& job) noexcept {
   job.next_ = nullptr;
+  job.lockTries_ = 0;
   {
     const MutexLock lock(mutex_);
     if (!closed_) {
@@ -111,7 +112,7 @@ void Writer::submit(Job& job) noexcept {
 bool Writer::commitHere(Job& job, WhenLocked whenLocked) noexcept {
   {
     const MutexLock lock(mutex_);
-    if (closed_ || head_ != nullptr || lastGroup_ != 1 || committing_) {
+    if (closed_ || head_ != nullptr || lastGroup_ != 1 || committing_ || hasKept_) {
       return false;
     }
     committing_ = true;
@@ -130,7 +131,8 @@ void Writer::endCommit(AfterRelease afterRelease) noexcept {
   {
     const MutexLock lock(mutex_);
     committing_ = false;
-    if (head_ != nullptr) {
+    hasKept_ = !kept_.empty();
+    if (head_ != nullptr || hasKept_) {
       wakeRunner();
     }
     // Threads in `close` or `help` wait for the end of a commit.
@@ -145,7 +147,7 @@ bool Writer::runOnce() {
   Job* first = nullptr;
   {
     const MutexLock lock(mutex_);
-    if (committing_ || head_ == nullptr) {
+    if (committing_ || (head_ == nullptr && !hasKept_)) {
       return false;
     }
     first = takeGroup();
@@ -159,12 +161,18 @@ bool Writer::runOnce() {
 }
 
 void Writer::commitQueued(Job* first) noexcept {
-  countOne(commitTotals.queued);
-  if (first->next_ != nullptr) {
-    countOne(commitTotals.shared);
-  }
   AfterRelease afterRelease;
-  commitGroup(first, WhenLocked::wait, afterRelease);
+  first = kept_.addFollowers(first);
+  if (first != nullptr) {
+    countOne(commitTotals.queued);
+    if (first->next_ != nullptr) {
+      countOne(commitTotals.shared);
+    }
+    if (!commitGroup(first, WhenLocked::wait, afterRelease)) {
+      kept_.add(*first);
+    }
+  }
+  retryKept(afterRelease);
   endCommit(std::move(afterRelease));
 }
 
@@ -191,12 +199,12 @@ void Writer::loop() noexcept {
     Job* first = nullptr;
     {
       const MutexLock lock(mutex_);
-      while (committing_ || (head_ == nullptr && !closed_)) {
+      while (committing_ || (head_ == nullptr && !hasKept_ && !closed_)) {
         wake_.wait(mutex_);
       }
       gather();
       first = takeGroup();
-      if (first == nullptr) {
+      if (first == nullptr && !hasKept_) {
         return;
       }
       committing_ = true;
@@ -240,7 +248,8 @@ Job* Writer::takeGroup() noexcept {
   return first;
 }
 
-// Returns false, with nothing done, only if another connection holds the lock and `whenLocked` is `leave`.
+// Returns false, with nothing done, only if there is one job and another connection holds the lock: that of a row, or
+// any if `whenLocked` is `leave`.
 bool Writer::commitGroup(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept {
   // Without a thread of the writer, a job's `done` may run a further group.
   const std::thread::id outer = runner_.exchange(std::this_thread::get_id());
@@ -250,29 +259,70 @@ bool Writer::commitGroup(Job* first, WhenLocked whenLocked, AfterRelease& afterR
 }
 
 bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept {
-  const std::error_code failure = tryCommit(first, whenLocked);
-  if (failure == Errc::databaseBusy && whenLocked == WhenLocked::leave) {
+  const bool single = first->next_ == nullptr;
+  const std::error_code failure = single ? tryAlone(*first, whenLocked) : tryCommit(first, whenLocked);
+  const bool isKept = isKeptOut(failure);
+  const bool isBusy = failure == Errc::databaseBusy;
+  if (single && (isKept || (isBusy && whenLocked == WhenLocked::leave))) {
     return false;
   }
-  if (!failure || failure == Errc::databaseBusy) {
+  if (single || !failure || isOfAll(failure) || (isBusy && !isKept)) {
     afterRelease = finish(first, failure);
-    return true;
-  }
-  const bool single = first->next_ == nullptr;
-  // One of the jobs caused the failure: runs each in its own transaction, so that it fails alone.
-  while (first != nullptr) {
-    Job* const next = std::exchange(first->next_, nullptr);
-    std::error_code alone = single ? failure : tryCommit(first, WhenLocked::wait);
-    while (alone == Errc::handlerEndedTransaction) {
-      alone = tryCommit(first, WhenLocked::wait);
-    }
-    afterRelease = finish(first, alone);
-    first = next;
-    if (first != nullptr) {
-      call(afterRelease);
-    }
+  } else {
+    commitEach(first, afterRelease);
   }
   return true;
+}
+
+// One of the jobs caused the failure: runs each in its own transaction, so that it fails alone.
+void Writer::commitEach(Job* first, AfterRelease& afterRelease) noexcept {
+  while (first != nullptr) {
+    Job* next = std::exchange(first->next_, nullptr);
+    call(afterRelease);
+    const bool follows = kept_.isBefore(*first);
+    const std::error_code failure = follows ? std::error_code() : tryAlone(*first, WhenLocked::wait);
+    if (follows || isKeptOut(failure)) {
+      kept_.add(*first);
+    } else {
+      if (isOfAll(failure)) {
+        first->next_ = std::exchange(next, nullptr);
+      }
+      afterRelease = finish(first, failure);
+    }
+    first = next;
+  }
+}
+
+void Writer::retryKept(AfterRelease& afterRelease) noexcept {
+  Job* job = kept_.takeAll();
+  while (job != nullptr) {
+    Job* const next = std::exchange(job->next_, nullptr);
+    call(afterRelease);
+    const bool follows = kept_.isBefore(*job);
+    const std::error_code failure = follows ? make_error_code(Errc::databaseBusy) : tryAlone(*job, WhenLocked::leave);
+    if (++job->lockTries_ < store_.lockTries() && (follows || isKeptOut(failure))) {
+      kept_.add(*job);
+    } else {
+      afterRelease = finish(job, failure);
+    }
+    job = next;
+  }
+}
+
+bool Writer::isKeptOut(const std::error_code& failure) const noexcept {
+  return failure && store_.failedFor() == FailedFor::lock;
+}
+
+bool Writer::isOfAll(const std::error_code& failure) const noexcept {
+  return failure && store_.failedFor() == FailedFor::absence;
+}
+
+std::error_code Writer::tryAlone(Job& job, WhenLocked whenLocked) noexcept {
+  std::error_code failure = tryCommit(&job, whenLocked);
+  while (failure == Errc::handlerEndedTransaction) {
+    failure = tryCommit(&job, whenLocked);
+  }
+  return failure;
 }
 
 // Runs one transaction with all jobs from `first` on, and rolls it back if anything fails. If the disk is full, the log
@@ -280,7 +330,7 @@ bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& af
 std::error_code Writer::tryCommit(Job* first, WhenLocked whenLocked) noexcept {
   constexpr int kRacesMax = 8;
   std::error_code failure = commitOnce(first, whenLocked);
-  for (int race = 0; failure && race < kRacesMax && store_.mayRepeat(); ++race) {
+  for (int race = 0; failure && race < kRacesMax && store_.failedFor() == FailedFor::race; ++race) {
     failure = commitOnce(first, whenLocked);
   }
   return failure == Errc::diskFull && store_.makeRoom() ? commitOnce(first, whenLocked) : failure;

@@ -11,42 +11,10 @@
 
 #include "ackbox/frame.hpp"
 #include "base/mutex.hpp"
+#include "store/job.hpp"
+#include "store/kept_out.hpp"
 
 namespace ackbox::store {
-
-class Store;
-
-/// A unit of work inside a group-committed transaction.
-///
-/// Lifetime: owned by its submitter; it must live until `done` is called; `done` may destroy it.
-class Job {
-public:
-  virtual ~Job() = default;
-
-  /// Runs in the open transaction, in the thread that commits. Throws (`Error`, `SQLite::Exception`) on an
-  /// environmental failure: the whole group is then rolled back, and each job is run again in its own transaction, so
-  /// that it fails alone. After a full disk, a transaction is tried again once the log has made room; one that the
-  /// store says may be repeated is run again several times. So `run` may be called more than once, and must start from
-  /// scratch each time. After `handlerEndedTransaction` it is run again until it fails otherwise or commits: it must
-  /// then leave out the part that caused this.
-  virtual void run(Store& store) = 0;
-
-  /// Adds the messages that `run` is about to enqueue, as far as they are known: see `Outbox::expect`.
-  virtual void announce(std::vector<const Frame*>& /*frames*/) const {}
-
-  /// Called once: after the commit (`error` is empty), or when the job can never commit. Must not throw or block.
-  virtual void done(const std::error_code& error) noexcept = 0;
-
-  /// Whether its commit must be fsynced before `done` (P1), and whether it may run while the disk is read as full.
-  bool durable = false;
-
-  /// Whether a thread waits for the job; such a thread is likely to submit another one after it.
-  bool awaited = false;
-
-private:
-  friend class Writer;
-  Job* next_ = nullptr;
-};
 
 /// The behaviour while another connection holds SQLite's write lock.
 enum class WhenLocked : std::uint8_t {
@@ -99,8 +67,8 @@ public:
   /// the writer's thread. Returns true after `done`; false if nothing was done, and `job` must be submitted.
   bool commitHere(Job& job, WhenLocked whenLocked = WhenLocked::wait) noexcept;
 
-  /// Commits one group of what is queued, in the calling thread. Returns false when nothing was queued, or when another
-  /// commit is under way; the end of that commit starts the next one.
+  /// Commits one group of what is queued, in the calling thread, and tries what a lock has kept out. Returns false when
+  /// there was neither, or when another commit is under way; the end of that commit starts the next one.
   bool runOnce();
 
   /// The number of commits of all writers of this program so far, by kind.
@@ -133,6 +101,11 @@ private:
   Job* takeGroup() noexcept ACKBOX_REQUIRES(mutex_);
   bool commitGroup(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept;
   bool commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept;
+  void commitEach(Job* first, AfterRelease& afterRelease) noexcept;
+  void retryKept(AfterRelease& afterRelease) noexcept;
+  [[nodiscard]] bool isKeptOut(const std::error_code& failure) const noexcept;
+  [[nodiscard]] bool isOfAll(const std::error_code& failure) const noexcept;
+  std::error_code tryAlone(Job& job, WhenLocked whenLocked) noexcept;
   std::error_code tryCommit(Job* first, WhenLocked whenLocked) noexcept;
   std::error_code commitOnce(Job* first, WhenLocked whenLocked) noexcept;
   void announce(const Job* first);
@@ -144,6 +117,7 @@ private:
   AfterCommit afterCommit_;
   // Of the thread that commits.
   std::vector<const Frame*> announced_;
+  KeptOut kept_;
 
   Mutex mutex_;
   ConditionVariable wake_;
@@ -152,6 +126,8 @@ private:
   bool closed_ ACKBOX_GUARDED_BY(mutex_) = false;
   // Whether the thread `runner_` is inside `commitGroup`.
   bool committing_ ACKBOX_GUARDED_BY(mutex_) = false;
+  // Whether jobs were kept out by the last commit.
+  bool hasKept_ ACKBOX_GUARDED_BY(mutex_) = false;
   std::size_t queued_ ACKBOX_GUARDED_BY(mutex_) = 0;
   // How many jobs the last group had, and how many threads waited for them.
   std::size_t lastGroup_ ACKBOX_GUARDED_BY(mutex_) = 1;

@@ -1,5 +1,7 @@
 #include "store/postgres/postgres_store.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -24,6 +26,18 @@
 #include "store/postgres/signs.hpp"
 
 namespace ackbox::store::postgres {
+namespace {
+
+// How long one statement waits for a lock: those that other stores hold are free after a few commits. An application's
+// may be held for hours.
+constexpr std::chrono::milliseconds kLockWait(100);
+constexpr std::chrono::milliseconds kLockWaitShort(10);
+
+std::string setLockWait(const char* scope, std::chrono::milliseconds most) {
+  return std::string("SET ").append(scope).append("lock_timeout=").append(std::to_string(most.count()));
+}
+
+}  // namespace
 
 struct PostgresStore::Impl {
   Impl(const std::string& location, const OutboxOptions& givenOptions, const std::string& token)
@@ -38,9 +52,11 @@ struct PostgresStore::Impl {
   }
 
   void open();
+  void limitWaits();
   void restart();
   void noteServer();
   [[nodiscard]] bool hasCommitted();
+  [[nodiscard]] FailedFor whyFailed() const noexcept;
   void begun(const Row& meta);
   template <typename Step>
   void each(const Step& step) {
@@ -83,18 +99,27 @@ struct PostgresStore::Impl {
   bool hasServerChanged = false;
   std::function<void()> reportServer = [] {};
   int scopes = 0;
+  // The statement that limits how long the transaction's others wait for a lock.
+  std::string waits;
   // The transaction's number, if its outcome matters where its answer is lost.
   std::string transaction;
   // Whether the transaction's outcome matters where its answer is lost.
   bool isDurable = false;
   bool hasBegun = false;
-  // The transaction was certainly rolled back, and not for its own sake.
-  bool mayRepeat = false;
+  FailedFor failedFor = FailedFor::job;
+  // The connection was lost at the COMMIT, and it is certain that nothing was committed.
+  bool isUndone = false;
   // A COMMIT was sent, and what became of it could not be found out.
   bool isUnknown = false;
 };
 
+// Outside the store's transactions, such as at the opening. 0 would be for ever.
+void PostgresStore::Impl::limitWaits() {
+  connection.execute(setLockWait("", std::max(options.busyTimeout, std::chrono::milliseconds(1))));
+}
+
 void PostgresStore::Impl::open() {
+  limitWaits();
   makeSchema(connection, options);
   if (connection.execute("SELECT current_setting('fsync')='on' AND current_setting('full_page_writes')='on'")
           .front()
@@ -123,13 +148,20 @@ void PostgresStore::Impl::open() {
 // As another owner: a process that found the lock free has put back what the former one had.
 void PostgresStore::Impl::restart() {
   connection.reconnect();
-  discovery.startOver(context.recallsMade);
-  holds.restart();
-  connection.execute("BEGIN");
-  noteServer();
-  owners.registerSelf();
-  owners.releaseDead();
-  connection.execute("COMMIT");
+  try {
+    limitWaits();
+    discovery.startOver(context.recallsMade);
+    holds.restart();
+    connection.execute("BEGIN");
+    noteServer();
+    owners.registerSelf();
+    owners.releaseDead();
+    connection.execute("COMMIT");
+  } catch (...) {
+    // Nobody would put back what an owner without a row has claimed: the next transaction begins here again.
+    connection.drop();
+    throw;
+  }
   if (std::exchange(hasServerChanged, false)) {
     reportServer();
   }
@@ -150,13 +182,33 @@ void PostgresStore::Impl::noteServer() {
 // The connection was lost before the answer to a COMMIT came. The former connection's process may still be at it: once
 // its lock is free, it has ended.
 bool PostgresStore::Impl::hasCommitted() {
-  const std::int64_t former = context.owner;
   connection.reconnect();
-  connection.run("SELECT pg_advisory_lock('#meta'::regclass::oid::integer,$1::integer)", former);
-  const bool isCommitted =
-      connection.run("SELECT pg_xact_status($1::xid8)='committed'", transaction).front().integer(0) != 0;
+  bool isCommitted = false;
+  try {
+    limitWaits();
+    connection.run("SELECT pg_advisory_lock('#meta'::regclass::oid::integer,$1::integer)", context.owner);
+    isCommitted = connection.run("SELECT pg_xact_status($1::xid8)='committed'", transaction).front().integer(0) != 0;
+  } catch (...) {
+    connection.drop();
+    throw;
+  }
   restart();
   return isCommitted;
+}
+
+FailedFor PostgresStore::Impl::whyFailed() const noexcept {
+  if (!hasBegun) {
+    // The server was asked twice already.
+    return connection.isLost() ? FailedFor::absence : FailedFor::job;
+  }
+  if (isUnknown) {
+    // What is durable could be stored twice.
+    return isDurable ? FailedFor::absence : FailedFor::job;
+  }
+  if (isUndone || connection.isLost() || connection.hasLostRace()) {
+    return FailedFor::race;
+  }
+  return connection.hasMetLock() ? FailedFor::lock : FailedFor::job;
 }
 
 void PostgresStore::Impl::begun(const Row& meta) {
@@ -188,13 +240,14 @@ PostgresStore::~PostgresStore() {
   }
 }
 
-void PostgresStore::begin(bool durable, bool /*patient*/) {
+void PostgresStore::begin(bool durable, bool patient) {
   Connection& connection = impl_->connection;
   impl_->isDurable = durable;
   impl_->hasBegun = false;
-  impl_->mayRepeat = false;
+  impl_->isUndone = false;
   impl_->isUnknown = false;
-  connection.forgetRace();
+  impl_->waits = setLockWait("LOCAL ", patient ? kLockWait : kLockWaitShort);
+  connection.forgetOthers();
   const bool isSynced = durable && impl_->options.durability == Durability::powerCut;
   for (bool isSecond = false;; isSecond = true) {
     if (connection.isLost()) {
@@ -205,6 +258,7 @@ void PostgresStore::begin(bool durable, bool /*patient*/) {
       if (!isSynced) {
         connection.post("SET LOCAL synchronous_commit=off");
       }
+      connection.post(impl_->waits);
       const Result meta = connection.run(
           "SELECT epoch,orders,recalls,EXISTS(SELECT 1 FROM #owners WHERE id<>$1),CASE WHEN $2 THEN "
           "pg_current_xact_id()::text ELSE '' END FROM #meta",
@@ -213,7 +267,6 @@ void PostgresStore::begin(bool durable, bool /*patient*/) {
       impl_->owners.noteShared(meta.front().integer(3) != 0);
       impl_->transaction = meta.front().text(4);
       impl_->hasBegun = true;
-      impl_->mayRepeat = false;
       return;
     } catch (const Error&) {
       rollback();
@@ -244,7 +297,7 @@ void PostgresStore::commit() {
       try {
         isCommitted = impl_->isDurable && impl_->hasCommitted();
         impl_->isUnknown = !impl_->isDurable;
-        impl_->mayRepeat = !isCommitted && impl_->isDurable;
+        impl_->isUndone = !isCommitted && impl_->isDurable;
       } catch (const std::exception&) {
         // The server is out of reach: the outcome stays unknown.
       }
@@ -264,9 +317,7 @@ void PostgresStore::commit() {
 
 void PostgresStore::rollback() noexcept {
   Connection& connection = impl_->connection;
-  // Where none began, the server was asked twice already.
-  impl_->mayRepeat =
-      impl_->hasBegun && !impl_->isUnknown && (impl_->mayRepeat || connection.isLost() || connection.hasLostRace());
+  impl_->failedFor = impl_->whyFailed();
   connection.forgetPosted();
   try {
     if (connection.inTransaction()) {
@@ -286,7 +337,8 @@ bool PostgresStore::inTransaction() const noexcept {
 void PostgresStore::savepoint() {
   impl_->each([](Memory& memory) { memory.flush(); });
   impl_->connection.post("SAVEPOINT s" + std::to_string(++impl_->scopes));
-  // A handler's statements are planned as on any connection.
+  // A handler's statements are planned as on any connection, and wait for locks as its own.
+  impl_->connection.post("SET LOCAL lock_timeout TO DEFAULT");
   impl_->connection.post("SET LOCAL enable_seqscan TO DEFAULT");
   impl_->connection.execute("SET LOCAL jit TO DEFAULT");
   impl_->each([](Memory& memory) { memory.scopeBegun(); });
@@ -297,6 +349,7 @@ void PostgresStore::releaseSavepoint() {
     throw Error(Errc::handlerEndedTransaction, "a statement of the handler failed, and its answer does not say so");
   }
   impl_->connection.execute("RELEASE s" + std::to_string(impl_->scopes--));
+  impl_->connection.post(impl_->waits);
   impl_->each([](Memory& memory) { memory.scopeReleased(); });
 }
 
@@ -321,8 +374,12 @@ Errc PostgresStore::whyTransactionLost(const std::exception_ptr& thrown) const n
   return thrown ? static_cast<Errc>(store::errorOf(thrown).value()) : Errc::ioError;
 }
 
-bool PostgresStore::mayRepeat() const noexcept {
-  return impl_->mayRepeat;
+store::FailedFor PostgresStore::failedFor() const noexcept {
+  return impl_->failedFor;
+}
+
+int PostgresStore::lockTries() const noexcept {
+  return static_cast<int>(impl_->options.busyTimeout / kLockWaitShort);
 }
 
 store::Outbox& PostgresStore::outbox() noexcept {

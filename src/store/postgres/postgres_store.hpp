@@ -37,7 +37,8 @@ public:
   [[nodiscard]] bool transactionLost() const noexcept override;
   [[nodiscard]] Errc whyTransactionLost(const std::exception_ptr& thrown) const noexcept override;
 
-  [[nodiscard]] bool mayRepeat() const noexcept override;
+  [[nodiscard]] store::FailedFor failedFor() const noexcept override;
+  [[nodiscard]] int lockTries() const noexcept override;
 
   [[nodiscard]] store::Outbox& outbox() noexcept override;
   [[nodiscard]] store::Claims& claims() noexcept override;

@@ -56,9 +56,9 @@ const std::vector<Layer>& layers() {
       // The seam: what any store can serve. Failures alone are read here, those of an application's statements too.
       {"src/store/failure.cpp", {"ackbox/", "sqlite/statement.hpp", "store/failure.hpp"}, {"SQLiteCpp/Exception.h"}},
       {"src/store/",
-       {"ackbox/", "base/", "store/application_lines.hpp", "store/place.hpp", "store/digest.hpp",
-        "store/kept_session.hpp", "store/failure.hpp", "store/latency_window.hpp", "store/moving.hpp",
-        "store/reader.hpp", "store/store.hpp", "store/types.hpp", "store/writer.hpp", "delivery/types.hpp",
+       {"ackbox/", "base/", "store/application_lines.hpp", "store/place.hpp", "store/digest.hpp", "store/job.hpp",
+        "store/kept_out.hpp", "store/kept_session.hpp", "store/failure.hpp", "store/latency_window.hpp",
+        "store/moving.hpp", "store/reader.hpp", "store/store.hpp", "store/types.hpp", "store/writer.hpp", "delivery/types.hpp",
         "delivery/transition.hpp", "reception/types.hpp"},
        {}},
       {"src/transport/",

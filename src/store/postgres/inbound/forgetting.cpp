@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,7 +47,7 @@ void InboundMarks::sweep(std::string_view source, std::size_t limit) {
       return;
     }
     ForgetPlace place;
-    const std::size_t looked = dropSessions(source, row.view(0), place, left).looked;
+    const std::size_t looked = dropSessions(source, row.view(0), place, left, WhenHeld::leave).looked;
     if (looked < left) {
       context_.connection.run(
           "UPDATE #inbound_origins SET state=2 WHERE source=$1 AND origin=$2 AND NOT EXISTS(SELECT 1 FROM "
@@ -59,16 +60,24 @@ void InboundMarks::sweep(std::string_view source, std::size_t limit) {
 }
 
 InboundMarks::Slice InboundMarks::dropSessions(std::string_view source, std::optional<std::string_view> origin,
-                                               ForgetPlace& place, std::size_t limit) {
+                                               ForgetPlace& place, std::size_t limit, WhenHeld whenHeld) {
   // Writes the gathered marks, or they would outlive their sessions.
   flush();
   Slice slice;
   std::vector<std::int64_t> toDrop;
+  // Locked first: what a receiver has put into their inboxes meanwhile is seen.
+  const std::string_view lock =
+      whenHeld == WhenHeld::wait
+          ? "SELECT id FROM #inbound_sessions WHERE source=$1 AND (origin,session)>($2,$3) AND ($4::text IS NULL OR "
+            "origin=$4) ORDER BY origin,session LIMIT $5 FOR UPDATE"
+          : "SELECT id FROM #inbound_sessions WHERE source=$1 AND (origin,session)>($2,$3) AND ($4::text IS NULL OR "
+            "origin=$4) ORDER BY origin,session LIMIT $5 FOR UPDATE SKIP LOCKED";
+  const std::vector<std::int64_t> locked =
+      context_.connection.run(lock, source, place.origin, place.session, origin, limit).integers();
   const Result result = context_.connection.run(
       "SELECT s.id,s.origin,s.session,EXISTS(SELECT 1 FROM #inbox AS i WHERE i.source=$1 AND i.origin=s.origin AND "
-      "i.session=s.session) FROM #inbound_sessions AS s WHERE s.source=$1 AND (s.origin,s.session)>($2,$3) AND "
-      "($4::text IS NULL OR s.origin=$4) ORDER BY s.origin,s.session LIMIT $5 FOR UPDATE OF s SKIP LOCKED",
-      source, place.origin, place.session, origin, limit);
+      "i.session=s.session) FROM #inbound_sessions AS s WHERE s.id=ANY($2::bigint[]) ORDER BY s.origin,s.session",
+      source, arrayOf(locked));
   for (const Row& row : result) {
     ++slice.looked;
     place.origin = row.text(1);
@@ -93,7 +102,7 @@ ForgetReport InboundMarks::forgetSender(std::string_view source, std::optional<s
     std::size_t looked = 0;
     switch (table) {
       case Table::sessions: {
-        const Slice slice = dropSessions(source, origin, place, left);
+        const Slice slice = dropSessions(source, origin, place, left, WhenHeld::wait);
         report.sessions += slice.dropped;
         report.kept += slice.looked - slice.dropped;
         looked = slice.looked;

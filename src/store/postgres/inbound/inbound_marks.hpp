@@ -74,8 +74,10 @@ private:
   void closeSilent(std::string_view source, WallTime now, std::chrono::milliseconds silence);
   /// Looks at up to `limit` sessions of closed stores, and deletes those that are no longer needed.
   void sweep(std::string_view source, std::size_t limit);
+  /// What becomes of a session that another transaction holds.
+  enum class WhenHeld : std::uint8_t { leave, wait };
   Slice dropSessions(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
-                     std::size_t limit);
+                     std::size_t limit, WhenHeld whenHeld);
   std::size_t forgetOrigins(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,
                             std::size_t limit, ForgetReport& report);
   std::size_t forgetResults(std::string_view source, std::optional<std::string_view> origin, ForgetPlace& place,

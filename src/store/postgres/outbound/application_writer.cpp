@@ -8,15 +8,14 @@
 #include "base/options.hpp"
 #include "store/decisions/known_peers.hpp"
 #include "store/postgres/outbound/enqueue_steps.hpp"
+#include "store/postgres/schema/migrating.hpp"
 
 namespace ackbox::store::postgres {
 
 struct ApplicationWriter::Impl {
   Impl(PGconn* handle, const OutboxOptions& givenOptions) : options(validated(givenOptions)), connection(handle) {
     context.flushRows = [this] { rows.flush(); };
-    if (connection.run("SELECT to_regclass('#meta') IS NULL").front().integer(0) != 0) {
-      throw Error(Errc::schemaMissing, "the database has no schema ackbox");
-    }
+    requireSchema(connection);
   }
 
   template <typename Work>

@@ -115,7 +115,7 @@ void Claims::read(std::span<const delivery::SessionClaim> wanted, Look& look) {
   }
   askToHold(look.wanted);
   context_.connection.ask(
-      "SELECT s.id,s.name,m.priority,m.paused_at_ms<>0 OR m.blocked_by<>0,m.recall,m.due_at_ms,m.due_is_firm,"
+      "SELECT s.id,s.name,s.priority,m.paused_at_ms<>0 OR m.blocked_by<>0,m.recall,m.due_at_ms,m.due_is_firm,"
       "m.previous_sequence,m.confirmed_sequence FROM #sessions AS s JOIN #session_states AS m ON m.session_id=s.id "
       "WHERE s.id=ANY($1::bigint[])",
       arrayOf(sessions));

@@ -15,7 +15,7 @@ std::string selectNew(bool hasSeen, std::string_view condition) {
   return "SELECT v.snapshot,v.orders,n.* FROM (SELECT coalesce($3::pg_snapshot,pg_current_snapshot())::text AS "
          "snapshot,(SELECT orders FROM #meta) AS orders) AS v LEFT JOIN (" +
          rows.select(
-             "o.id,o.session_id,o.state,o.due_at_ms AS row_due_at_ms,m.priority,s.peer_id,s.name,s.lane,m.due_at_ms",
+             "o.id,o.session_id,o.state,o.due_at_ms AS row_due_at_ms,s.priority,s.peer_id,s.name,s.lane,m.due_at_ms",
              " JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS m ON m.session_id=o.session_id",
              std::string(" AND o.state IN (0,2)").append(condition), hasSeen) +
          ") AS n ON true ORDER BY n.id";

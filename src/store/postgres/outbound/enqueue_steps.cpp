@@ -116,8 +116,12 @@ std::vector<EnqueueSteps::Supersedable> EnqueueSteps::supersedable(delivery::Pee
     return found;
   }
   context_.flushRows();
-  // Behind the gate, so that two messages of one key do not both stay.
-  const delivery::SessionKey session = rows_.tailOf(sessionNameOf(peer, frame), frame.priority).session;
+  // Behind the gate, so that two messages of one key do not both stay. A refused frame leaves no session behind.
+  const SessionTail* const tail = rows_.findTail(sessionNameOf(peer, frame));
+  if (tail == nullptr) {
+    return found;
+  }
+  const delivery::SessionKey session = tail->session;
   for (const Row& row : context_.connection.run("SELECT * FROM #supersedable($1,$2)", session, frame.supersedeKey)) {
     found.push_back(
         {row.integer(0), session, row.text(1), row.as<std::uint64_t>(2), row.integer(3), row.integer(4) != 0});
@@ -130,14 +134,10 @@ std::optional<EnqueueReceipt> EnqueueSteps::refuse(const Frame& frame, std::span
   if (context_.options.maxPending == 0 && context_.options.maxPendingBytes == 0) {
     return std::nullopt;
   }
-  // Far from the limits, a second is nothing.
-  Fill fill = context_.counts.recent(context_.clock.steadyNow()).fill();
-  const auto isAboveHalf = [](std::uint64_t value, std::uint64_t limit) { return limit != 0 && value > limit / 2; };
-  if (isAboveHalf(fill.rows + times, context_.options.maxPending) ||
-      isAboveHalf(fill.bytes + times * frame.data.size(), context_.options.maxPendingBytes)) {
+  if (isNearFull(times, times * frame.data.size())) {
     context_.counts.refresh();
-    fill = context_.counts.fill();
   }
+  Fill fill = context_.counts.fill();
   fill.rows += times - 1;
   fill.bytes += (times - 1) * frame.data.size();
   fill.rows -= std::min<std::uint64_t>(fill.rows, replaced.size());
@@ -145,6 +145,16 @@ std::optional<EnqueueReceipt> EnqueueSteps::refuse(const Frame& frame, std::span
     fill.bytes -= std::min(fill.bytes, static_cast<std::uint64_t>(message.bytes));
   }
   return refuseFull(frame, fill, context_.options);
+}
+
+bool EnqueueSteps::isNearFull(std::size_t messages, std::size_t bytes) {
+  if (context_.options.maxPending == 0 && context_.options.maxPendingBytes == 0) {
+    return false;
+  }
+  const Fill fill = context_.counts.recent(context_.clock.steadyNow()).fill();
+  const auto isAboveHalf = [](std::uint64_t value, std::uint64_t limit) { return limit != 0 && value > limit / 2; };
+  return isAboveHalf(fill.rows + messages, context_.options.maxPending) ||
+         isAboveHalf(fill.bytes + bytes, context_.options.maxPendingBytes);
 }
 
 EnqueueReceipt EnqueueSteps::store(delivery::PeerKey peer, const Frame& frame, std::span<const Supersedable> replaced,

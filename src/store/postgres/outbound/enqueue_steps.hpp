@@ -30,6 +30,9 @@ public:
   /// Stores the frame once for each subscriber, or for none.
   PublishReceipt publish(const Frame& frame, std::span<const Subscriber> subscribers);
 
+  /// Whether messages of so many bytes may not fit. Far from the limits, the counts are up to a second old.
+  [[nodiscard]] bool isNearFull(std::size_t messages, std::size_t bytes);
+
   /// How many messages this transaction has stored or put back.
   std::size_t stored = 0;
   /// What it has superseded.

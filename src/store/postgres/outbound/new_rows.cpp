@@ -25,15 +25,23 @@ SessionTail& NewRows::passed(const SessionName& session, const Row& gate) {
   return tails_.insert_or_assign(session, tail).first->second;
 }
 
-void NewRows::passGates(const std::map<SessionName, int>& sessions) {
+SessionTail* NewRows::findTail(const SessionName& session) {
+  passGates({{session, kPriorityDefault}}, false);
+  const auto found = tails_.find(session);
+  return found == tails_.end() ? nullptr : &found->second;
+}
+
+void NewRows::passGates(const std::map<SessionName, int>& sessions, bool makes) {
   ArrayText peers;
   ArrayText names;
+  ArrayText lanes;
   ArrayText priorities;
   std::vector<const SessionName*> fresh;
   for (const auto& [session, priority] : sessions) {
     if (!tails_.contains(session)) {
       peers.add(session.peer);
       names.add(std::string_view(session.name));
+      lanes.add(std::int64_t{session.lane});
       priorities.add(std::int64_t{priority});
       fresh.push_back(&session);
     }
@@ -43,11 +51,13 @@ void NewRows::passGates(const std::map<SessionName, int>& sessions) {
   }
   context_.released.flush();
   const Result gates = context_.connection.run(
-      "SELECT g.* FROM unnest($1::bigint[],$2::text[],$3::integer[]) WITH ORDINALITY AS k(peer,name,priority,place), "
-      "LATERAL #gate(k.peer,k.name,0,k.priority) AS g ORDER BY k.place",
-      peers.text(), names.text(), priorities.text());
-  for (std::size_t place = 0; place < fresh.size(); ++place) {
-    passed(*fresh[place], gates[place]);
+      "SELECT g.*,k.place-1 FROM (SELECT * FROM unnest($1::bigint[],$2::text[],$3::integer[],$4::integer[]) WITH "
+      "ORDINALITY AS u(peer,name,lane,priority,place) WHERE $5 OR EXISTS(SELECT 1 FROM #sessions AS s WHERE "
+      "s.peer_id=u.peer AND s.name=u.name AND s.lane=u.lane) ORDER BY u.place OFFSET 0) AS k, LATERAL "
+      "#gate(k.peer,k.name,k.lane,k.priority) AS g ORDER BY k.place",
+      peers.text(), names.text(), lanes.text(), priorities.text(), makes);
+  for (const Row& gate : gates) {
+    passed(*fresh.at(gate.as<std::size_t>(5)), gate);
   }
 }
 
@@ -77,7 +87,7 @@ void NewRows::add(NewRow&& row) {
 
 void NewRows::setPriority(SessionTail& tail, int priority) {
   if (tail.priority != priority) {
-    context_.connection.post("UPDATE #session_states SET priority=$2 WHERE session_id=$1", tail.session, priority);
+    context_.connection.post("UPDATE #sessions SET priority=$2 WHERE id=$1", tail.session, priority);
     tail.priority = priority;
   }
 }

@@ -59,8 +59,10 @@ public:
   [[nodiscard]] SessionTail& tailOf(const SessionName& session, int priority);
   [[nodiscard]] delivery::MessageKey newKey(SessionTail& tail);
   /// Passes the gates of many sessions at once, in their order, which is the same in every process: so no two of them
-  /// wait for each other in turn. With the priority of a session that does not exist.
-  void passGates(const std::map<SessionName, int>& sessions);
+  /// wait for each other in turn. With the priority of a session that does not exist, which is made only if `makes`.
+  void passGates(const std::map<SessionName, int>& sessions, bool makes);
+  /// As `tailOf`; null for a session that does not exist.
+  [[nodiscard]] SessionTail* findTail(const SessionName& session);
   void add(NewRow&& row);
   /// The priority of the session's messages, from now on.
   void setPriority(SessionTail& tail, int priority);

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "store/decisions/enqueue_limits.hpp"
+
 namespace ackbox::store::postgres {
 
 EnqueueReceipt Outbox::enqueue(const Frame& frame) {
@@ -18,13 +20,16 @@ PublishReceipt Outbox::publish(const Frame& frame) {
 
 void Outbox::expect(std::span<const Frame* const> frames) {
   std::map<SessionName, int> sessions;
+  std::size_t bytes = 0;
   for (const Frame* const frame : frames) {
     const PeerRow* const peer = frame->session.empty() ? nullptr : peers_.find(frame->peer);
-    if (peer != nullptr) {
+    if (peer != nullptr && !refuseFrame(*frame, true, context_.options)) {
       sessions.insert_or_assign({peer->key, frame->session, 0}, frame->priority);
     }
+    bytes += frame->data.size();
   }
-  rows_.passGates(sessions);
+  // A refused frame leaves no session behind.
+  rows_.passGates(sessions, !steps_.isNearFull(frames.size(), bytes));
 }
 
 // Its age restarts, or the horizon that failed it would fail it again at once. Outside sessions the peer also

@@ -45,7 +45,7 @@ std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settl
   return settled;
 }
 
-// The claims are read behind the locks: one that was made in between is seen.
+// Claims and recalls are read behind the locks: what was committed in between is seen.
 void Settles::read(std::span<const Settlement> settlements) {
   facts_.clear();
   if (settlements.empty()) {
@@ -63,22 +63,36 @@ void Settles::read(std::span<const Settlement> settlements) {
   }
   context_.connection.ask(
       "SELECT o.id,o.session_id,o.sequence,octet_length(o.data),o.created_at_ms,o.message_id,o.state,o.attempt,"
-      "s.peer_id,m.recall,m.confirmed_sequence,o.type FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id JOIN "
-      "#session_states AS m ON m.session_id=o.session_id WHERE o.id=ANY($1::bigint[]) ORDER BY o.id FOR NO KEY UPDATE "
-      "OF o",
+      "s.peer_id,o.type FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id WHERE o.id=ANY($1::bigint[]) ORDER "
+      "BY "
+      "o.id FOR NO KEY UPDATE OF o",
+      arrayOf(keys));
+  context_.connection.ask(
+      "SELECT session_id,recall,confirmed_sequence FROM #session_states WHERE session_id=ANY(ARRAY(SELECT session_id "
+      "FROM #outbox WHERE id=ANY($1::bigint[])))",
       arrayOf(keys));
   context_.connection.ask(
       "SELECT k.key,c.owner_id FROM #claims AS c, unnest(c.keys) AS k(key) WHERE "
       "c.id=ANY($1::bigint[])",
       arrayOf(claims));
-  const std::vector<Result> results = context_.connection.collect(2);
+  const std::vector<Result> results = context_.connection.collect(3);
   for (const Row& row : results[0]) {
     Facts& facts = facts_[row.integer(0)];
     Columns columns(row, 1);
     columns >> facts.session >> facts.sequence >> facts.bytes >> facts.enqueuedAt >> facts.messageId >> facts.state >>
-        facts.attempt >> facts.peer >> facts.recall >> facts.confirmed >> facts.type;
+        facts.attempt >> facts.peer >> facts.type;
   }
+  std::map<delivery::SessionKey, Row> states;
   for (const Row& row : results[1]) {
+    states.emplace(row.integer(0), row);
+  }
+  for (auto& [key, facts] : facts_) {
+    if (const auto state = states.find(facts.session); state != states.end()) {
+      facts.recall = state->second.integer(1);
+      facts.confirmed = state->second.as<std::uint64_t>(2);
+    }
+  }
+  for (const Row& row : results[2]) {
     if (const auto facts = facts_.find(row.integer(0)); facts != facts_.end()) {
       facts->second.owner = row.integer(1);
     }

@@ -29,8 +29,8 @@ bool Holds::pauseSession(std::string_view peer, std::string_view session) {
   }
   const delivery::PeerKey key = peerOf(peer);
   context_.connection.run(
-      "WITH made AS (INSERT INTO #sessions(peer_id,name,lane) VALUES($1,$2,0) ON CONFLICT DO NOTHING RETURNING id) "
-      "INSERT INTO #session_states(session_id,priority) SELECT id,$3 FROM made",
+      "WITH made AS (INSERT INTO #sessions(peer_id,name,priority) VALUES($1,$2,$3) ON CONFLICT DO NOTHING RETURNING "
+      "id) INSERT INTO #session_states(session_id) SELECT id FROM made",
       key, session, int{kPriorityDefault});
   return changed(context_.connection
                      .run("UPDATE #session_states AS m SET paused_at_ms=$3 FROM #sessions AS s WHERE s.peer_id=$1 AND "

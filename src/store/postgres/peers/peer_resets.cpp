@@ -61,6 +61,7 @@ bool PeerResets::noteLost(const delivery::PeerIdentity& identity, PeerResetEvent
     return false;
   }
   event.storeBefore = known.front().text(0);
+  holdInFlight(identity.peer);
   connection.run(
       "UPDATE #peers SET store=$2, store_epoch=$3, resent_store_epoch=$3, resets=resets+1, reset_at_ms=$4 WHERE id=$1",
       identity.peer, identity.store, identity.storeEpoch, context_.now());
@@ -85,6 +86,7 @@ void PeerResets::noteRestored(const delivery::PeerIdentity& identity, PeerResetE
       !known.empty()) {
     resentAt = known.front().as<std::uint64_t>(0);
   }
+  holdInFlight(identity.peer);
   const bool resends = peerResetPolicyOf(context_.options, event.peer) == PeerResetPolicy::resend;
   const bool isWhole = resends && (identity.isFresh || identity.storeEpoch != resentAt);
   connection.run("UPDATE #peers SET resent_store_epoch=$2, resets=resets+1, reset_at_ms=$3 WHERE id=$1", identity.peer,
@@ -102,6 +104,15 @@ void PeerResets::noteRestored(const delivery::PeerIdentity& identity, PeerResetE
   if (resends) {
     event.resent = isWhole ? resend(identity.peer, 0, 0) : resend(identity.peer, identity.session, identity.accepted);
   }
+}
+
+// What such a settle acknowledges after the reset has looked for retained messages would not be resent.
+void PeerResets::holdInFlight(delivery::PeerKey peer) {
+  context_.connection.run(
+      "SELECT o.id FROM #claims AS c CROSS JOIN unnest(c.keys) AS k(key) JOIN #outbox AS o ON o.id=k.key JOIN "
+      "#sessions "
+      "AS s ON s.id=o.session_id WHERE s.peer_id=$1 ORDER BY o.id FOR NO KEY UPDATE OF o",
+      peer);
 }
 
 // Rows that were acknowledged but never sent are left out, because this peer cannot have forgotten them.

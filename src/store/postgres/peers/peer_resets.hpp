@@ -30,6 +30,9 @@ public:
 private:
   [[nodiscard]] bool noteLost(const delivery::PeerIdentity& identity, PeerResetEvent& event);
   void noteRestored(const delivery::PeerIdentity& identity, PeerResetEvent& event);
+  /// Waits for settles of the peer's messages in flight that are under way, and keeps others out until the reset is
+  /// committed: they see its recall then.
+  void holdInFlight(delivery::PeerKey peer);
   std::uint64_t resend(delivery::PeerKey peer, delivery::SessionKey session, std::uint64_t accepted);
   /// Of the peer, or of one of its sessions.
   void putBackDeferred(delivery::PeerKey peer, delivery::SessionKey session);

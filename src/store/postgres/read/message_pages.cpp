@@ -33,8 +33,8 @@ std::string infoColumns() {
 
 std::string storedColumns() {
   return infoColumns() +
-         ",o.expires_at_ms,o.traceparent,o.correlation_id,o.data,o.not_before_ms,(SELECT m.priority FROM "
-         "#session_states AS m WHERE m.session_id=s.id),o.supersede_key,o.resent_of";
+         ",o.expires_at_ms,o.traceparent,o.correlation_id,o.data,o.not_before_ms,s.priority,"
+         "o.supersede_key,o.resent_of";
 }
 
 constexpr std::string_view kJoined =

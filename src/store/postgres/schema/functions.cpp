@@ -18,16 +18,17 @@ LANGUAGE plpgsql AS $body$
 BEGIN
   FOR look IN 1..2 LOOP
     IF of_lane = 0 THEN
-      SELECT s.id INTO session FROM #sessions AS s WHERE s.peer_id=of_peer AND s.name=named AND s.lane=0
-        FOR NO KEY UPDATE;
+      SELECT s.id,s.priority INTO session,current_priority FROM #sessions AS s WHERE s.peer_id=of_peer AND
+        s.name=named AND s.lane=0 FOR NO KEY UPDATE;
     ELSE
-      SELECT s.id INTO session FROM #sessions AS s WHERE s.peer_id=of_peer AND s.name=named AND s.lane=of_lane;
+      SELECT s.id,s.priority INTO session,current_priority FROM #sessions AS s WHERE s.peer_id=of_peer AND
+        s.name=named AND s.lane=of_lane;
     END IF;
     EXIT WHEN session IS NOT NULL;
-    INSERT INTO #sessions(peer_id,name,lane) VALUES(of_peer,named,of_lane) ON CONFLICT DO NOTHING RETURNING id
-      INTO session;
+    INSERT INTO #sessions(peer_id,name,lane,priority) VALUES(of_peer,named,of_lane,new_priority) ON CONFLICT DO NOTHING
+      RETURNING id,priority INTO session,current_priority;
     IF session IS NOT NULL THEN
-      INSERT INTO #session_states(session_id,priority) VALUES(session,new_priority);
+      INSERT INTO #session_states(session_id) VALUES(session);
       EXIT;
     END IF;
   END LOOP;
@@ -38,11 +39,10 @@ BEGIN
     -- From the newest row on, and not through those that have gone: max() would read all of the session, if the planner
     -- takes the table for small.
     SELECT coalesce((SELECT o.sequence FROM #outbox AS o WHERE o.session_id=session AND o.sequence>0 AND
-                       o.sequence>m.last_sequence ORDER BY o.sequence DESC LIMIT 1),m.last_sequence),
-           m.priority INTO STRICT last, current_priority FROM #session_states AS m WHERE m.session_id=session;
+                       o.sequence>m.last_sequence ORDER BY o.sequence DESC LIMIT 1),m.last_sequence)
+           INTO STRICT last FROM #session_states AS m WHERE m.session_id=session;
   ELSE
     last := 0;
-    current_priority := new_priority;
   END IF;
   next_key := nextval('#outbox_id');
   has_old_snapshot := of_lane=0 AND current_setting('transaction_isolation')<>'read committed';
@@ -73,7 +73,8 @@ SET enable_seqscan = off AS $body$
   UNION SELECT id FROM #inbox WHERE xid=ANY(ARRAY(SELECT pg_snapshot_xip(seen)))
   UNION SELECT id FROM #inbox WHERE xid=own
 $body$;
--- Pending messages of the key that are in nobody's hand; they stay locked.
+-- Pending messages of the key that are in nobody's hand; they stay locked. One that a process has claimed does not: its
+-- settle would wait.
 CREATE OR REPLACE FUNCTION #supersedable(of_session bigint, named text)
 RETURNS TABLE(id bigint, message_id text, sequence bigint, bytes integer, was_tried boolean)
 LANGUAGE plpgsql AS $body$
@@ -81,7 +82,9 @@ DECLARE
   keys bigint[];
 BEGIN
   keys := ARRAY(SELECT o.id FROM #outbox AS o WHERE o.session_id=of_session AND o.supersede_key=named AND o.state=0
-                FOR UPDATE SKIP LOCKED);
+                AND NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=-of_session AND o.id=ANY(c.keys))
+                FOR UPDATE OF o SKIP LOCKED);
+  -- One may have been claimed since that statement began.
   RETURN QUERY SELECT o.id,o.message_id::text,o.sequence,octet_length(o.data),o.attempt>0 FROM #outbox AS o
     WHERE o.id=ANY(keys) AND NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=-of_session AND o.id=ANY(c.keys))
     ORDER BY o.id;
@@ -187,7 +190,7 @@ BEGIN
   message_id := coalesce(nullif(enqueue.id,''),#new_id(now_ms));
   sequence := CASE WHEN lane=0 THEN place.last+1 ELSE 0 END;
   IF place.current_priority<>enqueue.priority THEN
-    UPDATE #session_states AS m SET priority=enqueue.priority WHERE m.session_id=place.session;
+    UPDATE #sessions AS s SET priority=enqueue.priority WHERE s.id=place.session;
   END IF;
   INSERT INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,message_id,type,
     traceparent,correlation_id,resent_of,data) VALUES(place.next_key,place.session,enqueue.sequence,now_ms,coalesce(delay_ms,0),

@@ -18,13 +18,23 @@ int versionOf(Connection& connection) {
   return result.empty() ? kSchemaVersion : result.front().as<int>(0);
 }
 
+void requireVersion(Connection& connection, int version) {
+  if (version == kSchemaVersion) {
+    return;
+  }
+  const Result writer = connection.execute("SELECT written_by FROM #meta");
+  throw Error(
+      version > kSchemaVersion ? Errc::schemaTooNew : Errc::schemaTooOld,
+      "the tables have version " + std::to_string(version) + ", made by ackbox " + writer.front().text(0) +
+          "; this is ackbox " ACKBOX_VERSION ", which knows version " + std::to_string(kSchemaVersion) +
+          (version > kSchemaVersion ? "" : ": let that one deliver what waits, then DROP SCHEMA ackbox CASCADE"));
+}
+
 }  // namespace
 
 void makeSchema(Connection& connection, const OutboxOptions& options) {
   if (const int version = versionOf(connection); version != 0) {
-    if (version > kSchemaVersion) {
-      throw Error(Errc::schemaTooNew, "the tables are of version " + std::to_string(version));
-    }
+    requireVersion(connection, version);
     return;
   }
   if (!options.createSchema) {
@@ -43,6 +53,14 @@ void makeSchema(Connection& connection, const OutboxOptions& options) {
     connection.execute("ROLLBACK");
     throw;
   }
+}
+
+void requireSchema(Connection& connection) {
+  const int version = versionOf(connection);
+  if (version == 0) {
+    throw Error(Errc::schemaMissing, "the database has no schema ackbox");
+  }
+  requireVersion(connection, version);
 }
 
 void recount(Connection& connection, RepairReport& report) {

@@ -118,8 +118,9 @@ std::string recountSql() {
          "c.peer_id=g.peer_id; DELETE FROM #sender_shares; INSERT INTO #sender_shares SELECT * FROM " +
          std::string(kShares) +
          " AS g; INSERT INTO #counts(peer_id,inbox,inbox_bytes,inbound_bytes,recounts) SELECT 0,(SELECT count(*) FROM "
-         "#inbox)-sum(inbox),(SELECT coalesce(sum(octet_length(data)),0) FROM #inbox)-sum(inbox_bytes),(SELECT "
-         "coalesce(sum(bytes),0) FROM #sender_shares)-sum(inbound_bytes),1 FROM #counts";
+         "#inbox)-coalesce(sum(inbox),0),(SELECT coalesce(sum(octet_length(data)),0) FROM "
+         "#inbox)-coalesce(sum(inbox_bytes),0),(SELECT coalesce(sum(bytes),0) FROM "
+         "#sender_shares)-coalesce(sum(inbound_bytes),0),1 FROM #counts";
 }
 
 std::vector<Finding> findingsOf(Connection& connection, Rules rules) {

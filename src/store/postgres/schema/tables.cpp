@@ -51,18 +51,19 @@ CREATE TABLE #peers(
   definition text NOT NULL DEFAULT '',
   removed_at_ms bigint NOT NULL DEFAULT 0
 );
--- An enqueue holds a lock on the row of its session until its transaction ends, and nothing that delivers waits for that.
+-- An enqueue holds a lock on the row of its session until its transaction ends, and nothing that delivers waits for that:
+-- what an enqueue changes of a session is here, and what a delivery changes is in `session_states`.
 CREATE TABLE #sessions(
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   peer_id bigint NOT NULL,
   name text COLLATE "C" NOT NULL,
   lane integer NOT NULL DEFAULT 0,
+  priority integer NOT NULL,
   version bigint NOT NULL DEFAULT 0,  -- rises where a number goes and `session_states` does not change
   UNIQUE(peer_id, name, lane)
 );
 CREATE TABLE #session_states(
   session_id bigint PRIMARY KEY,
-  priority integer NOT NULL,
   last_sequence bigint NOT NULL DEFAULT 0,  -- highest number of the messages that have gone
   previous_sequence bigint NOT NULL DEFAULT 0,
   confirmed_sequence bigint NOT NULL DEFAULT 0,

@@ -1,0 +1,202 @@
+// Goal: what fails is told as what it is, once, and leaves nothing half done: P5 P7 P12.
+// Method: the server's codes; a server that is out of reach, behind a counter of connections; triggers that refuse a
+// statement; tables of another version; a child that was forked.
+
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ackbox/error.hpp"
+#include "postgres/connection.hpp"
+#include "store/postgres/outbound/application_writer.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/read/reader.hpp"
+#include "store/writer.hpp"
+#include "store_conformance/inbound.hpp"
+#include "store_conformance/messages.hpp"
+#include "support/postgres_client.hpp"
+#include "support/postgres_database.hpp"
+#include "support/temp_dir.hpp"
+
+namespace failures_test {
+
+using namespace ackbox;
+using namespace ackbox::testing;
+using store::postgres::PostgresStore;
+
+namespace {
+
+class Noted final : public store::Job {
+public:
+  void run(store::Store& store) override { store.outbox().enqueue(frameOf("s")); }
+  void done(const std::error_code& error) noexcept override { failure = error; }
+
+  std::error_code failure;
+};
+
+/// A way to the server, which is closed later: each connection then ends at once, and is counted.
+class Door {
+public:
+  Door() { std::filesystem::create_symlink(PostgresServer::get().folder() + "/.s.PGSQL.5432", path()); }
+  ~Door() {
+    // The wait for a connection ends.
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+  }
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  [[nodiscard]] std::string folder() const { return dir_.file("").string(); }
+  void close() {
+    std::filesystem::remove(path());
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path().c_str(), sizeof(address.sun_path) - 1);
+    REQUIRE(::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+    REQUIRE(::listen(listener_, 16) == 0);
+    thread_ = std::thread([this] {
+      for (int client = ::accept(listener_, nullptr, nullptr); client >= 0;
+           client = ::accept(listener_, nullptr, nullptr)) {
+        ++knocks_;
+        ::close(client);
+      }
+    });
+  }
+  [[nodiscard]] int knocks() const { return knocks_; }
+
+private:
+  [[nodiscard]] std::filesystem::path path() const { return dir_.file(".s.PGSQL.5432"); }
+
+  const TempDir dir_;
+  const int listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::atomic<int> knocks_ = 0;
+  std::thread thread_;
+};
+
+std::string refusalOf(const PostgresDatabase& database, Errc wanted) {
+  try {
+    const PostgresStore store(database.location(), {});
+  } catch (const Error& error) {
+    CHECK(error.code() == wanted);
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("damage is what the server calls damage, and a cancelled statement is no busy database") {
+  CHECK(postgres::errcOf("XX000") == Errc::databaseError);
+  CHECK(postgres::errcOf("XX001") == Errc::databaseCorrupt);
+  CHECK(postgres::errcOf("XX002") == Errc::databaseCorrupt);
+  CHECK(postgres::errcOf("57014") == Errc::databaseError);
+  CHECK(postgres::errcOf("57P01") == Errc::databaseBusy);
+  CHECK(postgres::errcOf("55P03") == Errc::databaseBusy);
+  CHECK(postgres::errcOf("") == Errc::ioError);
+}
+
+TEST_CASE("P12: all jobs of a group are told at once that the server is out of reach") {
+  const PostgresDatabase database;
+  Door door;
+  PostgresStore store("host=" + door.folder() + " user=postgres dbname=" + database.name(), {});
+  store::Writer writer(store);
+  door.close();
+  database.run("SELECT pg_terminate_backend(" + std::to_string(store.serverProcess()) + ", 10000)");
+  std::vector<Noted> jobs(10);
+  for (Noted& job : jobs) {
+    writer.submit(job);
+  }
+  CHECK(writer.runOnce());
+  for (const Noted& job : jobs) {
+    CHECK(job.failure == Errc::ioError);
+  }
+  CHECK(door.knocks() <= 2);
+}
+
+TEST_CASE("P7: a store whose restart fails half-way is an owner with a row afterwards") {
+  const PostgresDatabase database;
+  PostgresStore store(database.location(), {});
+  database.run("INSERT INTO ackbox.owners(pid,opened_at_ms) VALUES(1,1)");
+  database.run(
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$; CREATE "
+      "TRIGGER refuse BEFORE DELETE ON ackbox.owners FOR EACH ROW EXECUTE FUNCTION refuse()");
+  database.run("SELECT pg_terminate_backend(" + std::to_string(store.serverProcess()) + ", 10000)");
+  CHECK_THROWS_AS(store.begin(true), Error);
+  store.rollback();
+  database.run("DROP TRIGGER refuse ON ackbox.owners");
+  store.begin(true);
+  CHECK(database.run("SELECT 1 FROM ackbox.owners WHERE id=" + std::to_string(store.owner())) == "1");
+  store.rollback();
+}
+
+TEST_CASE("tables of an earlier version, and of a later one, are refused, with the remedy") {
+  const PostgresDatabase database;
+  { const PostgresStore made(database.location(), {}); }
+  const PostgresClient application(database.location());
+  database.run("UPDATE ackbox.meta SET version=version-1,written_by='0.0.9'");
+  const std::string problem = refusalOf(database, Errc::schemaTooOld);
+  CHECK(problem.find("made by ackbox 0.0.9") != std::string::npos);
+  CHECK(problem.find("DROP SCHEMA ackbox CASCADE") != std::string::npos);
+  CHECK_THROWS_AS(store::postgres::PostgresReader(database.location(), {}), Error);
+  CHECK_THROWS_AS(store::postgres::ApplicationWriter(application.connection.get(), {}), Error);
+  database.run("UPDATE ackbox.meta SET version=version+2");
+  CHECK(refusalOf(database, Errc::schemaTooNew).find("version") != std::string::npos);
+}
+
+TEST_CASE("counts that were lost are counted again from the rows") {
+  const PostgresDatabase database;
+  PostgresStore store(database.location(), {});
+  acceptFrame(store, inboundFrame(1));
+  // Not even a peer has a row of them.
+  database.run("DELETE FROM ackbox.peers");
+  database.run("DELETE FROM ackbox.counts");
+  CHECK(inTransaction(store, [&] { return store.repair(); }).mended == 1);
+  const store::postgres::PostgresReader reader(database.location(), {});
+  CHECK(reader.stats().inbox == 1);
+  CHECK(reader.verify().findings.empty());
+}
+
+TEST_CASE("P7: a process that ends has no locks, though a child that it forked has no program of its own") {
+  const PostgresDatabase database;
+  const auto fork = [](const auto& inChild) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      inChild();
+      ::_exit(0);
+    }
+    return child;
+  };
+  int childs[2];
+  REQUIRE(::pipe(childs) == 0);
+  const pid_t parent = fork([&] {
+    PostgresStore store(database.location(), {});
+    const pid_t grandchild = fork([] { ::pause(); });
+    static_cast<void>(::write(childs[1], &grandchild, sizeof grandchild));
+    ::_exit(0);
+  });
+  pid_t grandchild = 0;
+  REQUIRE(::read(childs[0], &grandchild, sizeof grandchild) == sizeof grandchild);
+  ::waitpid(parent, nullptr, 0);
+  // Until the server has noticed it: not at all, if the child kept the connection.
+  while (database.run("SELECT count(*) FROM pg_locks WHERE locktype='advisory' AND database=(SELECT oid FROM "
+                      "pg_database WHERE datname=current_database())") != "0") {
+  }
+  ::kill(grandchild, SIGKILL);
+  ::close(childs[0]);
+  ::close(childs[1]);
+}
+
+}  // namespace failures_test
