@@ -8,7 +8,7 @@
 
 int main() {
   try {
-    ackbox::OutboxManager::open(ackbox::PostgresLocation{"host=/nonexistent dbname=orders"});
+    static_cast<void>(ackbox::OutboxManager::open(ackbox::PostgresLocation{"host=/nonexistent dbname=orders"}));
   } catch (const ackbox::Error& error) {
     std::cout << error.what() << '\n';
     return error.code() == ackbox::Errc::cannotOpen ? 0 : 1;
