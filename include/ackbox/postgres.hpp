@@ -74,9 +74,10 @@ private:
 };
 
 /// The store's connection, inside the handler's transaction, where the store is in PostgreSQL; the place of
-/// `InboundTransaction::database`. Do not begin, commit or roll back a transaction; savepoints are allowed, but
-/// what was enqueued in one that is undone is sent all the same. A frame
-/// whose handler ends the transaction, or answers `ack` after a statement that failed, is refused.
+/// `InboundTransaction::database`. Do not begin, commit or roll back a transaction; savepoints are allowed, and what
+/// was enqueued in one is undone with it, behind however many enqueues. After an enqueue that throws, the transaction
+/// has failed, as after any statement that fails: undo a savepoint around it, or do not answer `ack`. A frame whose
+/// handler ends the transaction, or answers `ack` after a statement that failed, is refused.
 ///
 /// Throws `Error` with `databaseError` for a transaction of another store.
 [[nodiscard]] pg_conn* connectionOf(InboundTransaction& transaction);

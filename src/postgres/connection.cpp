@@ -245,6 +245,21 @@ std::vector<Result> Connection::collect(std::size_t count) {
   return last;
 }
 
+void Connection::runPosted() {
+  if (!posted_.empty()) {
+    collect(0);
+  }
+}
+
+void Connection::planByIndex() {
+  post("SELECT set_config('enable_seqscan','off',true),set_config('jit','off',true)");
+}
+
+void Connection::planFreely() {
+  post("SET LOCAL enable_seqscan TO DEFAULT");
+  post("SET LOCAL jit TO DEFAULT");
+}
+
 Result Connection::runTogether(std::string_view sql, const Parameters& parameters) {
   keep(sql, parameters);
   return std::move(collect(1).front());

@@ -60,6 +60,12 @@ public:
   }
   /// Runs what is posted and asked in one way to the server; returns the results of the last `count` statements.
   std::vector<Result> collect(std::size_t count);
+  /// Runs what is posted.
+  void runPosted();
+  /// In the rest of the transaction, statements find their rows by index only, as on each connection of the store; or
+  /// they are planned as the server's settings say, for foreign code. Posted.
+  void planByIndex();
+  void planFreely();
   /// What is posted is not run.
   void forgetPosted() noexcept { posted_.clear(); }
   /// Runs statements without parameters, or one if others are posted; the result is that of the last one.

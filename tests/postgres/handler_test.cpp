@@ -12,6 +12,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/postgres.hpp"
+#include "store/postgres/postgres_store.hpp"
 #include "support/inbound_request.hpp"
 #include "support/postgres_client.hpp"
 #include "support/postgres_database.hpp"
@@ -20,6 +21,7 @@ namespace pg_handler_test {
 
 using namespace ackbox;
 using namespace ackbox::testing;
+using store::postgres::PostgresStore;
 
 namespace {
 
@@ -103,6 +105,28 @@ TEST_CASE("P5: a handler that breaks its transaction, and acknowledges, spoils i
   CHECK(found[3] == "ack");
   CHECK(bob.effects() == "a-1,c-1");
   CHECK(OutboxReader(bob.manager).verify().findings.empty());
+}
+
+TEST_CASE("P9: a handler's statements are planned as on any connection, and the store's own by index") {
+  const PostgresDatabase database;
+  PostgresStore store(database.location(), {});
+  const auto setting = [&] { return answerOf(store.handlersConnection(), "SHOW enable_seqscan"); };
+  Frame frame;
+  frame.session = "replies";
+  frame.type = "reply";
+  store.begin(true);
+  CHECK(setting() == "off");
+  for (const bool isKept : {true, false}) {
+    store.savepoint();
+    store.guardTransaction(true);
+    CHECK(setting() == "on");
+    CHECK(store.outbox().enqueue(frame).isNew());
+    CHECK(setting() == "on");
+    store.guardTransaction(false);
+    isKept ? store.releaseSavepoint() : store.rollbackToSavepoint();
+    CHECK(setting() == "off");
+  }
+  store.commit();
 }
 
 }  // namespace pg_handler_test

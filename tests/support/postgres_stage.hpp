@@ -3,7 +3,9 @@
 #include <map>
 #include <string>
 
+#include "ackbox/frame_handler.hpp"
 #include "ackbox/postgres.hpp"
+#include "support/postgres_client.hpp"
 #include "support/postgres_database.hpp"
 #include "support/temp_dir.hpp"
 
@@ -15,6 +17,8 @@ public:
   explicit StagePlaces(const TempDir& /*dir*/) {}
 
   [[nodiscard]] PostgresLocation at(const std::string& file) const { return {databases_[file].location()}; }
+  /// Runs statements of a handler's own.
+  static void run(InboundTransaction& transaction, const char* sql) { answerOf(connectionOf(transaction), sql); }
 
 private:
   mutable std::map<std::string, PostgresDatabase> databases_;

@@ -15,6 +15,7 @@
 #include "store/postgres/outbound/claims.hpp"
 #include "store/postgres/outbound/dead_letters.hpp"
 #include "store/postgres/outbound/discovery.hpp"
+#include "store/postgres/outbound/handler_outbox.hpp"
 #include "store/postgres/outbound/outbox.hpp"
 #include "store/postgres/outbound/settles.hpp"
 #include "store/postgres/peers/holds.hpp"
@@ -90,6 +91,9 @@ struct PostgresStore::Impl {
   // In the order of a commit: counts come after all parts that count.
   const std::vector<Memory*> memories = {&rows,   &released,  &marks, &shares,     &counts,
                                          &outbox, &latencies, &peers, &peerResets, &discovery};
+  // Those that an enqueue changes, in that order.
+  const std::vector<Memory*> ofEnqueues = {&rows, &counts, &outbox};
+  HandlerOutbox handlerOutbox{context, outbox, ofEnqueues};
 
   std::optional<Notifier> notifier;
   std::string origin;
@@ -99,6 +103,8 @@ struct PostgresStore::Impl {
   bool hasServerChanged = false;
   std::function<void()> reportServer = [] {};
   int scopes = 0;
+  // Foreign code runs: `handlerOutbox` is the outbox.
+  bool isGuarded = false;
   // The statement that limits how long the transaction's others wait for a lock.
   std::string waits;
   // The transaction's number, if its outcome matters where its answer is lost.
@@ -327,6 +333,8 @@ void PostgresStore::rollback() noexcept {
     // The connection is lost, and the transaction with it.
   }
   impl_->scopes = 0;
+  impl_->isGuarded = false;
+  impl_->handlerOutbox.forget();
   impl_->each([](Memory& memory) { memory.rolledBack(); });
 }
 
@@ -339,8 +347,8 @@ void PostgresStore::savepoint() {
   impl_->connection.post("SAVEPOINT s" + std::to_string(++impl_->scopes));
   // A handler's statements are planned as on any connection, and wait for locks as its own.
   impl_->connection.post("SET LOCAL lock_timeout TO DEFAULT");
-  impl_->connection.post("SET LOCAL enable_seqscan TO DEFAULT");
-  impl_->connection.execute("SET LOCAL jit TO DEFAULT");
+  impl_->connection.planFreely();
+  impl_->connection.runPosted();
   impl_->each([](Memory& memory) { memory.scopeBegun(); });
 }
 
@@ -348,6 +356,7 @@ void PostgresStore::releaseSavepoint() {
   if (impl_->connection.hasFailed()) {
     throw Error(Errc::handlerEndedTransaction, "a statement of the handler failed, and its answer does not say so");
   }
+  impl_->connection.planByIndex();
   impl_->connection.execute("RELEASE s" + std::to_string(impl_->scopes--));
   impl_->connection.post(impl_->waits);
   impl_->each([](Memory& memory) { memory.scopeReleased(); });
@@ -361,7 +370,12 @@ void PostgresStore::rollbackToSavepoint() {
 }
 
 // A COMMIT by foreign code cannot be vetoed; `transactionLost` notices it, and that of a scope if a BEGIN followed.
-void PostgresStore::guardTransaction(bool /*on*/) {}
+void PostgresStore::guardTransaction(bool on) {
+  if (!on && impl_->isGuarded) {
+    impl_->handlerOutbox.end();
+  }
+  impl_->isGuarded = on;
+}
 
 bool PostgresStore::transactionLost() const noexcept {
   return !impl_->connection.inTransaction();
@@ -383,6 +397,9 @@ int PostgresStore::lockTries() const noexcept {
 }
 
 store::Outbox& PostgresStore::outbox() noexcept {
+  if (impl_->isGuarded) {
+    return impl_->handlerOutbox;
+  }
   return impl_->outbox;
 }
 

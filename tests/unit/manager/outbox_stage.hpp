@@ -12,6 +12,10 @@
 
 #ifdef ACKBOX_STAGE_POSTGRES
 #include "support/postgres_stage.hpp"
+#else
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "ackbox/frame_handler.hpp"
 #endif
 
 namespace ackbox::testing {
@@ -20,6 +24,8 @@ namespace ackbox::testing {
 /// Where the outboxes of a test are.
 struct StagePlaces {
   [[nodiscard]] std::filesystem::path at(const std::string& file) const { return dir.file(file); }
+  /// Runs statements of a handler's own.
+  static void run(InboundTransaction& transaction, const char* sql) { transaction.database().exec(sql); }
 
   const TempDir& dir;
 };
