@@ -8,30 +8,8 @@
 namespace ackbox::store::postgres {
 namespace {
 
-// As in SQLite's store: what one publish may bring.
-constexpr std::size_t kPublishBytesMax = std::size_t{256} << 20U;
-
 SessionName sessionNameOf(delivery::PeerKey peer, const Frame& frame) {
   return {peer, frame.session, frame.session.empty() ? frame.priority + 1 : 0};
-}
-
-std::optional<PublishReceipt> refusePublish(const Frame& frame, std::size_t subscribers, const OutboxOptions& options) {
-  if (!frame.id.empty()) {
-    return PublishReceipt{PublishStatus::invalidFrame,
-                          {},
-                          "id must be empty: each subscriber's message has its own; idempotencyKey makes a publish "
-                          "happen once"};
-  }
-  if (const auto refusal = refuseFrame(frame, true, options)) {
-    return PublishReceipt{PublishStatus::frameTooLarge, {}, refusal->detail};
-  }
-  if (subscribers != 0 && frame.data.size() > kPublishBytesMax / subscribers) {
-    return PublishReceipt{PublishStatus::frameTooLarge,
-                          {},
-                          "data has " + std::to_string(frame.data.size()) + " bytes, and " +
-                              std::to_string(subscribers) + " subscribers would get more than 256 MiB"};
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -71,8 +49,7 @@ PublishReceipt EnqueueSteps::publish(const Frame& frame, std::span<const Subscri
   }
   PublishReceipt receipt;
   if (subscribers.empty()) {
-    receipt.status = PublishStatus::noSubscriber;
-    receipt.detail = "no subscription fits the frame's type and session, so nothing was stored";
+    receipt = publishedToNobody();
     keys_.rememberPublished(frame, {}, receipt, now);
     return receipt;
   }
@@ -83,10 +60,7 @@ PublishReceipt EnqueueSteps::publish(const Frame& frame, std::span<const Subscri
     replacedByAny.insert(replacedByAny.end(), replaced.back().begin(), replaced.back().end());
   }
   if (const auto refusal = refuse(frame, replacedByAny, subscribers.size())) {
-    receipt.status = PublishStatus::queueFull;
-    receipt.detail = refusal->detail + "; one message for each of " + std::to_string(subscribers.size()) +
-                     " subscribers does not fit, and none was stored";
-    return receipt;
+    return refusedFull(*refusal, subscribers.size());
   }
   Frame one = frame;
   for (std::size_t index = 0; index < subscribers.size(); ++index) {
@@ -137,9 +111,7 @@ std::optional<EnqueueReceipt> EnqueueSteps::refuse(const Frame& frame, std::span
   if (isNearFull(times, times * frame.data.size())) {
     context_.counts.refresh();
   }
-  Fill fill = context_.counts.fill();
-  fill.rows += times - 1;
-  fill.bytes += (times - 1) * frame.data.size();
+  Fill fill = withOthers(context_.counts.fill(), frame, times);
   fill.rows -= std::min<std::uint64_t>(fill.rows, replaced.size());
   for (const Supersedable& message : replaced) {
     fill.bytes -= std::min(fill.bytes, static_cast<std::uint64_t>(message.bytes));

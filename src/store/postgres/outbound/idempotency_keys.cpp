@@ -1,18 +1,11 @@
 #include "store/postgres/outbound/idempotency_keys.hpp"
 
-#include <algorithm>
 #include <string>
+
+#include "store/decisions/used_keys.hpp"
 
 namespace ackbox::store::postgres {
 namespace {
-
-constexpr int kPurgedPerKey = 2;
-
-// In the place of a peer: the key of a publish.
-constexpr delivery::PeerKey kOfPublish = 0;
-
-// The minimum time between two checks of a key that outlasts its retention.
-constexpr std::chrono::milliseconds kExtensionMin = std::chrono::minutes(1);
 
 // What a key was given for, as `#digest` takes it.
 Blob dataOf(const Frame& frame) {
@@ -50,22 +43,13 @@ std::optional<PublishReceipt> IdempotencyKeys::findPublished(const Frame& frame,
   if (!first) {
     return std::nullopt;
   }
-  PublishReceipt receipt{PublishStatus::duplicate, publishedWith(frame.idempotencyKey), {}, first->isConflict};
-  if (receipt.messages.empty()) {
-    receipt.detail = "nobody had subscribed when the key was first used: nothing was stored then or now";
-  }
-  return receipt;
+  return repeatedPublish(*first, publishedWith(frame.idempotencyKey));
 }
 
 void IdempotencyKeys::rememberPublished(const Frame& frame, std::span<const Subscriber> subscribers,
                                         const PublishReceipt& receipt, WallTime now) {
-  EnqueueReceipt first;
-  if (!receipt.messages.empty()) {
-    first.messageId = receipt.messages.front().messageId;
-    first.sequence = receipt.messages.front().sequence;
-  }
   const std::string& key = frame.idempotencyKey;
-  remember(frame, kOfPublish, first, now);
+  remember(frame, kOfPublish, firstOf(receipt), now);
   for (std::size_t index = 0; !key.empty() && index < subscribers.size(); ++index) {
     const PublishedMessage& message = receipt.messages[index];
     context_.connection.run(
@@ -79,7 +63,6 @@ void IdempotencyKeys::remember(const Frame& frame, delivery::PeerKey peer, const
   if (frame.idempotencyKey.empty()) {
     return;
   }
-  purge(now);
   context_.connection.run(
       "INSERT INTO #idempotency_keys(key,peer_id,message_id,sequence,keep_until_ms,digest) VALUES($1,$2,$3,$4,$5,"
       "#digest($6,$7,$8))",
@@ -87,23 +70,24 @@ void IdempotencyKeys::remember(const Frame& frame, delivery::PeerKey peer, const
       frame.session, frame.type, dataOf(frame));
 }
 
-void IdempotencyKeys::purge(WallTime now) {
+std::size_t IdempotencyKeys::purge(WallTime now, std::size_t limit) {
+  context_.flushRows();
   // Passes over a key that another transaction looks at.
-  const Result over = context_.connection.run(
-      "SELECT key,peer_id,message_id FROM #idempotency_keys WHERE keep_until_ms<=$1 ORDER BY keep_until_ms LIMIT $2 "
-      "FOR UPDATE "
-      "SKIP LOCKED",
-      now, kPurgedPerKey);
-  for (const Row& row : over) {
-    const std::string key = row.text(0);
-    const delivery::PeerKey peer = row.integer(1);
-    if (hasMessage(key, peer, row.view(2))) {
-      context_.connection.run("UPDATE #idempotency_keys SET keep_until_ms=$3 WHERE key=$1 AND peer_id=$2", key, peer,
-                              now + std::max(context_.options.idempotencyRetention, kExtensionMin));
-    } else {
-      forget(key, peer);
-    }
-  }
+  return context_.connection
+      .run(
+          "WITH over AS MATERIALIZED (SELECT k.key,k.peer_id,EXISTS(SELECT 1 FROM #outbox AS o WHERE "
+          "o.message_id=k.message_id) OR k.peer_id=0 AND EXISTS(SELECT 1 FROM #publications AS p JOIN #outbox AS o ON "
+          "o.message_id=p.message_id WHERE p.key=k.key) AS is_used FROM #idempotency_keys AS k WHERE "
+          "k.keep_until_ms<=$1 ORDER BY k.keep_until_ms LIMIT $2 FOR UPDATE OF k SKIP LOCKED),"
+          "extended AS (UPDATE #idempotency_keys AS k SET keep_until_ms=$3 FROM over AS v WHERE v.is_used AND "
+          "k.key=v.key AND k.peer_id=v.peer_id),"
+          "publications AS (DELETE FROM #publications AS p USING over AS v WHERE NOT v.is_used AND v.peer_id=0 AND "
+          "p.key=v.key),"
+          "keys AS (DELETE FROM #idempotency_keys AS k USING over AS v WHERE NOT v.is_used AND k.key=v.key AND "
+          "k.peer_id=v.peer_id) SELECT count(*) FROM over",
+          now, limit, extendedUntil(now, context_.options.idempotencyRetention))
+      .front()
+      .as<std::size_t>(0);
 }
 
 std::vector<PublishedMessage> IdempotencyKeys::publishedWith(std::string_view key) {

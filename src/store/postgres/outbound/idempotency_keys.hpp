@@ -26,8 +26,11 @@ public:
   void rememberPublished(const Frame& frame, std::span<const Subscriber> subscribers, const PublishReceipt& receipt,
                          WallTime now);
 
+  /// Of up to `limit` keys whose retention is over: forgets them, except those of a message that is still there.
+  /// Returns how many they were.
+  std::size_t purge(WallTime now, std::size_t limit);
+
 private:
-  void purge(WallTime now);
   [[nodiscard]] std::vector<PublishedMessage> publishedWith(std::string_view key);
   [[nodiscard]] bool hasMessage(std::string_view key, delivery::PeerKey peer, std::string_view messageId);
   void forget(std::string_view key, delivery::PeerKey peer);

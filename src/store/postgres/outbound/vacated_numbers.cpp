@@ -1,12 +1,8 @@
 #include "store/postgres/outbound/vacated_numbers.hpp"
 
+#include "store/decisions/store_limits.hpp"
+
 namespace ackbox::store::postgres {
-namespace {
-
-// As in SQLite's store.
-constexpr int kKeptMax = 64;
-
-}  // namespace
 
 void VacatedNumbers::keep(delivery::MessageKey key, Unless unless) {
   const std::size_t kept =
@@ -24,7 +20,7 @@ void VacatedNumbers::keep(delivery::MessageKey key, Unless unless) {
         "v.session_id=o.session_id AND m.session_id=o.session_id AND (v.sequence<=m.confirmed_sequence OR "
         "v.sequence<=(SELECT n.sequence FROM #vacated_numbers AS n WHERE n.session_id=v.session_id ORDER BY n.sequence "
         "DESC LIMIT 1 OFFSET $2))",
-        key, kKeptMax);
+        key, kVacatedNumbersMax);
   }
 }
 

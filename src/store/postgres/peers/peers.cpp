@@ -5,12 +5,10 @@
 
 #include "ackbox/error.hpp"
 #include "store/decisions/error_text.hpp"
+#include "store/decisions/store_limits.hpp"
 
 namespace ackbox::store::postgres {
 namespace {
-
-// As in SQLite's store: each costs some memory in every process.
-constexpr std::int64_t kAddedPeersMax = 10'000;
 
 constexpr std::string_view kSelectPeers =
     "SELECT id,name,url,agent,max_requests,store,store_epoch,definition,removed_at_ms<>0 FROM #peers ORDER BY id";
@@ -58,7 +56,7 @@ std::optional<bool> Peers::define(const PeerOptions& peer, std::string_view defi
   holds_.countChange();
   if (context_.connection.run("SELECT count(*) FROM #peers WHERE definition<>'' AND name<>$1", peer.name)
           .front()
-          .integer(0) >= kAddedPeersMax) {
+          .as<std::size_t>(0) >= kAddedPeersMax) {
     return std::nullopt;
   }
   const bool isNew = standingOf(peer.name) != Standing::added;

@@ -1,19 +1,15 @@
 #include "store/postgres/peers/subscriptions.hpp"
 
+#include "store/decisions/store_limits.hpp"
+
 namespace ackbox::store::postgres {
-namespace {
-
-// As in SQLite's store: a publish compares its frame with each.
-constexpr std::int64_t kSubscriptionsMax = 1'000;
-
-}  // namespace
-
 std::optional<bool> Subscriptions::put(const PeerSubscription& subscription) {
   const delivery::PeerKey peer = holds_.peerOf(subscription.peer);
   // Counted first, so that subscriptions change one after the other.
   holds_.countChange();
   const bool isNew = context_.connection.run("SELECT 1 FROM #subscriptions WHERE name=$1", subscription.name).empty();
-  if (isNew && context_.connection.run("SELECT count(*) FROM #subscriptions").front().integer(0) >= kSubscriptionsMax) {
+  if (isNew &&
+      context_.connection.run("SELECT count(*) FROM #subscriptions").front().as<std::size_t>(0) >= kSubscriptionsMax) {
     return std::nullopt;
   }
   context_.connection.run(

@@ -5,12 +5,6 @@
 #include <utility>
 
 namespace ackbox::store::sqlite {
-namespace {
-
-// A transaction's pages stay in memory until its commit.
-constexpr std::size_t kPublishBytesMax = std::size_t{256} << 20U;
-
-}  // namespace
 
 EnqueueSteps::EnqueueSteps(sqlite3* connection, const OutboxOptions& options, Clock& clock, Random& random,
                            OutboxRows& rows, Counters& counters, LazySessionRows& lazyRows)
@@ -63,7 +57,7 @@ EnqueueReceipt EnqueueSteps::store(delivery::PeerKey peer, const Frame& frame,
 
 // Everything that refuses comes before the first row, so that no row has to be taken back.
 PublishReceipt EnqueueSteps::publish(const Frame& frame, std::span<const Subscriber> subscribers) {
-  if (auto refusal = refusePublish(frame, subscribers.size())) {
+  if (auto refusal = refusePublish(frame, subscribers.size(), options_)) {
     return *refusal;
   }
   if (!frame.idempotencyKey.empty() || !frame.supersedeKey.empty()) {
@@ -75,8 +69,7 @@ PublishReceipt EnqueueSteps::publish(const Frame& frame, std::span<const Subscri
   }
   PublishReceipt receipt;
   if (subscribers.empty()) {
-    receipt.status = PublishStatus::noSubscriber;
-    receipt.detail = "no subscription fits the frame's type and session, so nothing was stored";
+    receipt = publishedToNobody();
     keys_.rememberPublished(frame, {}, receipt, now);
     return receipt;
   }
@@ -88,10 +81,7 @@ PublishReceipt EnqueueSteps::publish(const Frame& frame, std::span<const Subscri
     replacedByAny.insert(replacedByAny.end(), replaced.back().begin(), replaced.back().end());
   }
   if (const auto refusal = refuse(frame, replacedByAny, subscribers.size())) {
-    receipt.status = PublishStatus::queueFull;
-    receipt.detail = refusal->detail + "; one message for each of " + std::to_string(subscribers.size()) +
-                     " subscribers does not fit, and none was stored";
-    return receipt;
+    return refusedFull(*refusal, subscribers.size());
   }
   Frame one = frame;
   for (std::size_t index = 0; index < subscribers.size(); ++index) {
@@ -104,25 +94,6 @@ PublishReceipt EnqueueSteps::publish(const Frame& frame, std::span<const Subscri
   return receipt;
 }
 
-std::optional<PublishReceipt> EnqueueSteps::refusePublish(const Frame& frame, std::size_t subscribers) {
-  if (!frame.id.empty()) {
-    return PublishReceipt{PublishStatus::invalidFrame,
-                          {},
-                          "id must be empty: each subscriber's message has its own; idempotencyKey makes a publish "
-                          "happen once"};
-  }
-  if (const auto refusal = refuseFrame(frame, true, options_)) {
-    return PublishReceipt{PublishStatus::frameTooLarge, {}, refusal->detail};
-  }
-  if (subscribers != 0 && frame.data.size() > kPublishBytesMax / subscribers) {
-    return PublishReceipt{PublishStatus::frameTooLarge,
-                          {},
-                          "data has " + std::to_string(frame.data.size()) + " bytes, and " +
-                              std::to_string(subscribers) + " subscribers would get more than 256 MiB"};
-  }
-  return std::nullopt;
-}
-
 // A queue without a message is not full, even if the gauges say so: they are recounted before the commit, and until
 // then the limits apply to the fill beyond the excess.
 std::optional<EnqueueReceipt> EnqueueSteps::refuse(const Frame& frame, const std::vector<Supersedable>& replaced,
@@ -131,13 +102,10 @@ std::optional<EnqueueReceipt> EnqueueSteps::refuse(const Frame& frame, const std
   const auto beyond = [this](const Fill& fill) {
     return Fill{fill.rows - std::min(fill.rows, excess_.rows), fill.bytes - std::min(fill.bytes, excess_.bytes)};
   };
-  const Fill others{times - 1, (times - 1) * frame.data.size()};
-  const auto withOthers = [&others](const Fill& fill) {
-    return Fill{fill.rows + others.rows, fill.bytes + others.bytes};
-  };
-  std::optional<EnqueueReceipt> refusal = refuseFull(frame, withOthers(beyond(gauges)), replaced, options_);
+  std::optional<EnqueueReceipt> refusal =
+      refuseFull(frame, withOthers(beyond(gauges), frame, times), replaced, options_);
   const bool claimsAny = beyond(gauges).rows != 0 || beyond(gauges).bytes != 0;
-  if (!refusal || !claimsAny || refuseFull(frame, others, {}, options_)) {
+  if (!refusal || !claimsAny || refuseFull(frame, withOthers({}, frame, times), {}, options_)) {
     return refusal;
   }
   beforeLook();

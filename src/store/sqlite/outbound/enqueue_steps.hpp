@@ -60,7 +60,6 @@ private:
   /// `times`: as how many messages.
   [[nodiscard]] std::optional<EnqueueReceipt> refuse(const Frame& frame, const std::vector<Supersedable>& replaced,
                                                      std::size_t times = 1);
-  [[nodiscard]] std::optional<PublishReceipt> refusePublish(const Frame& frame, std::size_t subscribers);
   [[nodiscard]] EnqueueReceipt store(delivery::PeerKey peer, const Frame& frame,
                                      const std::vector<Supersedable>& replaced, WallTime now);
   void supersede(const std::vector<Supersedable>& messages, const Frame& frame, EnqueueReceipt& receipt);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "store/decisions/used_keys.hpp"
 #include "store/digest.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 
@@ -11,12 +12,6 @@ namespace ackbox::store::sqlite {
 namespace {
 
 constexpr std::size_t kPurgedPerKey = 2;
-
-// In the place of a peer: the key of a publish.
-constexpr delivery::PeerKey kOfPublish = 0;
-
-// The minimum time between two checks of a key that outlasts its retention.
-constexpr std::chrono::milliseconds kExtensionMin = std::chrono::minutes(1);
 
 std::int64_t digestOf(const Frame& frame) {
   const std::string_view data = frame.data.empty() ? std::string_view("null") : frame.data;
@@ -82,22 +77,13 @@ std::optional<PublishReceipt> IdempotencyKeys::findPublished(const Frame& frame,
   if (!first) {
     return std::nullopt;
   }
-  PublishReceipt receipt{PublishStatus::duplicate, publishedWith(frame.idempotencyKey), {}, first->isConflict};
-  if (receipt.messages.empty()) {
-    receipt.detail = "nobody had subscribed when the key was first used: nothing was stored then or now";
-  }
-  return receipt;
+  return repeatedPublish(*first, publishedWith(frame.idempotencyKey));
 }
 
 void IdempotencyKeys::rememberPublished(const Frame& frame, std::span<const Subscriber> subscribers,
                                         const PublishReceipt& receipt, WallTime now) {
-  EnqueueReceipt first;
-  if (!receipt.messages.empty()) {
-    first.messageId = receipt.messages.front().messageId;
-    first.sequence = receipt.messages.front().sequence;
-  }
   const std::string& key = frame.idempotencyKey;
-  remember(frame, kOfPublish, first, now);
+  remember(frame, kOfPublish, firstOf(receipt), now);
   for (std::size_t index = 0; !key.empty() && index < subscribers.size(); ++index) {
     const PublishedMessage& message = receipt.messages[index];
     Query(rememberPublished_, key, index, subscribers[index].peer, message.messageId, message.sequence).run();
@@ -124,7 +110,7 @@ void IdempotencyKeys::purge(WallTime now) {
   }
   for (const Used& used : over) {
     if (hasMessage(used)) {
-      Query(extend_, used.key, used.peer, now + std::max(retention_, kExtensionMin)).run();
+      Query(extend_, used.key, used.peer, extendedUntil(now, retention_)).run();
     } else {
       forget(used.key, used.peer);
     }

@@ -2,16 +2,10 @@
 
 #include <string>
 
+#include "store/decisions/store_limits.hpp"
 #include "store/sqlite/outbound/message_ids.hpp"
 
 namespace ackbox::store::sqlite {
-namespace {
-
-// The number of rows per session. If more messages in a row are deleted while the peer does not answer, and the peer
-// had accepted one of the first, it is taken to know another file: it is held, and nothing is lost.
-constexpr int kKeptMax = 64;
-
-}  // namespace
 
 VacatedNumbers::VacatedNumbers(sqlite3* connection, std::string_view prefix)
     : insert_(
@@ -30,7 +24,7 @@ VacatedNumbers::VacatedNumbers(sqlite3* connection, std::string_view prefix)
 
 void VacatedNumbers::keep(delivery::MessageKey key, Unless unless) {
   if (Query(insert_, key, unless == Unless::untried ? 1 : 0).run() != 0) {
-    Query(trim_, key, kKeptMax).run();
+    Query(trim_, key, kVacatedNumbersMax).run();
   }
 }
 

@@ -5,13 +5,11 @@
 
 #include "ackbox/error.hpp"
 #include "store/decisions/error_text.hpp"
+#include "store/decisions/store_limits.hpp"
 #include "store/sqlite/cache/lazy_session_rows.hpp"
 
 namespace ackbox::store::sqlite {
 namespace {
-
-// Each costs some memory in every process that has the file open.
-constexpr std::size_t kAddedPeersMax = 10'000;
 
 // The only peer in the file; 0 if there are none or several.
 std::int64_t loneOf(const Context& context) {

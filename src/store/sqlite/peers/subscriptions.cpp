@@ -1,13 +1,8 @@
 #include "store/sqlite/peers/subscriptions.hpp"
 
+#include "store/decisions/store_limits.hpp"
+
 namespace ackbox::store::sqlite {
-namespace {
-
-// A publish compares its frame with each, and a publish that fits all writes a row for each.
-constexpr std::size_t kSubscriptionsMax = 1'000;
-
-}  // namespace
-
 Subscriptions::Subscriptions(Context& context, Holds& holds)
     : context_(context),
       holds_(holds),
