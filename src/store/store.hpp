@@ -369,8 +369,8 @@ public:
   /// Gives back up to `pages` free pages; if none remain or `pages` is 0, the next commit also truncates the log.
   /// Returns how many pages.
   virtual std::size_t vacuum(std::size_t pages) = 0;
-  /// Gives back space of busier times: a slice of many free pages, and a log that a reader kept long. Returns whether
-  /// it should be called again soon.
+  /// Gives back space of busier times, a slice at a time, such as free pages, a log that a reader kept long, or keys
+  /// that no enqueue of a process has removed. Returns whether it should be called again soon.
   virtual bool tidy() = 0;
 
   // --- Facts, at any time.

@@ -190,10 +190,18 @@ void Counts::flush() {
     ++writes_;
   }
   changes_.clear();
-  if (writes_ >= kWritesMax) {
+  if (folds_ && writes_ >= kWritesMax) {
     connection_.post("SELECT #fold()");
     writes_ = 0;
   }
+}
+
+void Counts::foldIfMany() {
+  // Of more rows than peers, because each peer has one at least.
+  connection_.post(
+      "SELECT #fold() FROM (SELECT count(*) AS rows,count(DISTINCT peer_id) AS peers FROM #counts) AS c WHERE "
+      "c.rows>c.peers+$1::bigint",
+      kWritesMax);
 }
 
 void Counts::committed() noexcept {

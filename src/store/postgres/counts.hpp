@@ -62,7 +62,8 @@ void fillIn(PeerStats& stats, const CountValues& values, std::uint64_t sending);
 /// waits for another to count.
 class Counts final : public Memory {
 public:
-  explicit Counts(Connection& connection) : connection_(connection) {}
+  /// `folds`: makes one row of many now and then.
+  Counts(Connection& connection, bool folds) : connection_(connection), folds_(folds) {}
 
   /// The sum of all, with the changes of this transaction; as of the first question in it.
   [[nodiscard]] std::int64_t value(Count count);
@@ -80,6 +81,9 @@ public:
   /// The sums are read again.
   void refresh() noexcept { isKnown_ = false; }
 
+  /// Folds the rows that others have written, such as applications' transactions, which fold none. Posted.
+  void foldIfMany();
+
   void flush() override;
   void committed() noexcept override;
   void rolledBack() noexcept override;
@@ -92,6 +96,7 @@ private:
   static constexpr int kWritesMax = 64;
 
   Connection& connection_;
+  const bool folds_;
   std::map<delivery::PeerKey, CountValues> changes_;
   // All changes of this transaction, also those that are written.
   CountValues own_{};

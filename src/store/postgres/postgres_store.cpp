@@ -16,6 +16,7 @@
 #include "store/postgres/outbound/dead_letters.hpp"
 #include "store/postgres/outbound/discovery.hpp"
 #include "store/postgres/outbound/handler_outbox.hpp"
+#include "store/postgres/outbound/idempotency_keys.hpp"
 #include "store/postgres/outbound/outbox.hpp"
 #include "store/postgres/outbound/settles.hpp"
 #include "store/postgres/peers/holds.hpp"
@@ -69,7 +70,7 @@ struct PostgresStore::Impl {
   OutboxOptions options;
   Connection connection;
   LatencyWindow window;
-  Counts counts{connection};
+  Counts counts{connection, true};
   Shares shares{connection, counts};
   ReleasedClaims released{connection};
   Context context{connection, counts, shares, released, options, *options.clock, *options.random};
@@ -102,6 +103,7 @@ struct PostgresStore::Impl {
   std::string unsafe;
   bool hasServerChanged = false;
   std::function<void()> reportServer = [] {};
+  std::optional<SteadyTime> tidiedAt;
   int scopes = 0;
   // Foreign code runs: `handlerOutbox` is the outbox.
   bool isGuarded = false;
@@ -483,6 +485,20 @@ RepairReport PostgresStore::repair() {
   recount(impl_->connection, report);
   impl_->counts.refresh();
   return report;
+}
+
+// Not each time: several processes poll many times a second.
+bool PostgresStore::tidy() {
+  constexpr std::chrono::seconds kPause(1);
+  constexpr std::size_t kKeysMax = 256;
+  const SteadyTime now = impl_->options.clock->steadyNow();
+  if (impl_->tidiedAt && now - *impl_->tidiedAt < kPause) {
+    return false;
+  }
+  impl_->counts.foldIfMany();
+  const bool isUntidy = IdempotencyKeys(impl_->context).purge(impl_->context.now(), kKeysMax) == kKeysMax;
+  impl_->tidiedAt = isUntidy ? std::nullopt : std::optional(now);
+  return isUntidy;
 }
 
 const std::string& PostgresStore::origin() const noexcept {

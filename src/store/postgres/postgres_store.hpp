@@ -60,7 +60,7 @@ public:
   RepairReport repair() override;
   void advanceOldest(std::size_t /*looks*/) override {}
   std::size_t vacuum(std::size_t /*pages*/) override { return 0; }
-  bool tidy() override { return false; }
+  bool tidy() override;
 
   [[nodiscard]] const std::string& origin() const noexcept override;
   [[nodiscard]] std::uint64_t epoch() const noexcept override;

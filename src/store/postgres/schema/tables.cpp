@@ -111,6 +111,8 @@ CREATE UNIQUE INDEX outbox_message ON #outbox(message_id);
 -- The order of a session; and a number that an old snapshot gave is refused.
 CREATE UNIQUE INDEX outbox_session ON #outbox(session_id, sequence) WHERE sequence>0;
 CREATE INDEX outbox_new ON #outbox(xid);
+-- The oldest live message, before which dead letters and retained ones stand.
+CREATE INDEX outbox_live ON #outbox(id) WHERE state IN (0,2);
 CREATE INDEX outbox_acked ON #outbox(due_at_ms) WHERE state=3;
 CREATE INDEX outbox_failed ON #outbox(id) WHERE state=4;
 CREATE INDEX outbox_supersedable ON #outbox(session_id, supersede_key) WHERE state=0 AND supersede_key IS NOT NULL;
