@@ -3,8 +3,13 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "protocol/wire.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/read/reader.hpp"
 #include "support/postgres_client.hpp"
@@ -153,6 +158,93 @@ TEST_CASE("P1 P2: a statement enqueues under every isolation, and its commit is 
     CHECK(sql.client.run("SHOW synchronous_commit") == "off");
   }
   CHECK(sql.store.discovery().take(10).rows.size() == sequence);
+}
+
+TEST_CASE("P3: a statement refuses each frame that an application's enqueue refuses, with the rule in its error") {
+  Sql sql;
+  const auto enqueued = [&](const Frame& frame) {
+    const auto millisecondsOf = [](const auto& instant) {
+      return instant ? std::to_string(instant->time_since_epoch().count()) : std::string();
+    };
+    const std::string priority = std::to_string(frame.priority);
+    const std::string notBefore = millisecondsOf(frame.notBefore);
+    const std::string expires = millisecondsOf(frame.expiresAt);
+    const char* const values[] = {frame.session.c_str(),
+                                  frame.type.c_str(),
+                                  frame.data.c_str(),
+                                  frame.id.c_str(),
+                                  frame.idempotencyKey.c_str(),
+                                  priority.c_str(),
+                                  notBefore.c_str(),
+                                  expires.c_str(),
+                                  frame.traceparent.c_str(),
+                                  frame.correlationId.c_str(),
+                                  frame.resentOf.c_str()};
+    const std::unique_ptr<PGresult, void (*)(PGresult*)> result(
+        PQexecParams(sql.client.connection.get(),
+                     "SELECT status FROM ackbox.enqueue('default',$1,$2,$3,$4,$5,$6::integer,nullif($7,'')::bigint,"
+                     "nullif($8,'')::bigint,$9,$10,$11)",
+                     11, nullptr, values, nullptr, nullptr, 0),
+        PQclear);
+    if (const char* const code = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE)) {
+      // The text says which rule.
+      return std::string(code) +
+             (std::string(PQresultErrorMessage(result.get())).find(" must ") != std::string::npos ? " must" : "");
+    }
+    return std::string(PQgetvalue(result.get(), 0, 0));
+  };
+  const auto many = [](std::size_t count, const std::string& text) {
+    std::string made;
+    for (std::size_t number = 0; number < count; ++number) {
+      made += text;
+    }
+    return made;
+  };
+  std::vector<Frame> frames;
+  const auto vary = [&](const auto& change) {
+    Frame frame;
+    frame.session = "s";
+    frame.type = "test";
+    frame.data = "1";
+    change(frame);
+    frames.push_back(frame);
+  };
+  // 127 to 257 bytes, also of two bytes each, and each class of characters.
+  std::vector<std::string> texts = {"", "a b", "\x01", "\n", "\x1f", "\x7f", "\u0085", "\u009f", "\u00a0", "~!"};
+  for (const std::size_t bytes : {127U, 128U, 129U, 255U, 256U, 257U}) {
+    texts.push_back(many(bytes, "x"));
+    texts.push_back(many(bytes / 2, "é") + many(bytes % 2, "x"));
+  }
+  for (const std::string& text : texts) {
+    for (std::string Frame::*const member : {&Frame::session, &Frame::type, &Frame::id, &Frame::idempotencyKey,
+                                             &Frame::traceparent, &Frame::correlationId, &Frame::resentOf}) {
+      vary([&](Frame& frame) { frame.*member = text; });
+    }
+  }
+  for (const int priority : {0, 9, 10, 255}) {
+    vary([&](Frame& frame) { frame.priority = static_cast<std::uint8_t>(priority); });
+  }
+  for (const int later : {-1, 0, 1}) {
+    vary([&](Frame& frame) {
+      frame.notBefore = WallTime(std::chrono::milliseconds(1'000));
+      frame.expiresAt = *frame.notBefore + std::chrono::milliseconds(later);
+    });
+  }
+  for (const std::size_t depth : {61U, 62U, 63U, 1000U}) {
+    vary([&](Frame& frame) { frame.data = many(depth, "[") + many(depth, "]"); });
+    vary([&](Frame& frame) { frame.data = many(depth, R"({"a\"]":)") + "1" + many(depth, "}"); });
+    vary([&](Frame& frame) { frame.data = "[" + many(depth, R"({"a":[]},)") + R"("\\","[[\"{"])"; });
+    vary([&](Frame& frame) { frame.data = "\"" + many(depth, "[{") + "\""; });
+  }
+  for (const Frame& frame : frames) {
+    const std::optional<std::string> problem = protocol::frameProblem(frame);
+    const std::string found = enqueued(frame);
+    CAPTURE(frame.session + "|" + frame.type + "|" + frame.id + "|" + frame.data);
+    CHECK(found == (problem ? "22023 must" : found == "duplicate" ? "duplicate" : "stored"));
+  }
+  CHECK(sql.client.enqueue("'default','s',NULL,'1'") == "22023");
+  CHECK(sql.client.enqueue("'default','s','test',NULL") == "22023");
+  CHECK(sql.client.enqueue("'default','s','test','\"'||repeat('x',67108863)||'\"'") == "22023");
 }
 
 }  // namespace sql_enqueue_test

@@ -131,6 +131,51 @@ $body$;
 CREATE OR REPLACE FUNCTION #digest(session text, type text, data bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS $body$
   SELECT sha256(convert_to(session,'UTF8') || '\x00'::bytea || convert_to(type,'UTF8') || '\x00'::bytea || data)
 $body$;
+-- UTF-8 without control characters, at most so many bytes.
+CREATE OR REPLACE FUNCTION #is_plain(one text, bytes_max integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS $body$
+  SELECT octet_length(one)<=bytes_max AND one !~ '[\u0001-\u001f\u007f-\u009f]'
+$body$;
+-- Visible ASCII without spaces.
+CREATE OR REPLACE FUNCTION #is_visible(one text, bytes_max integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS $body$
+  SELECT octet_length(one)<=bytes_max AND one !~ '[^\u0021-\u007e]'
+$body$;
+-- Whether objects and lists of the JSON text are nested at most so deep. Only a text with many of them is read.
+CREATE OR REPLACE FUNCTION #is_shallow(data text, depth_max integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
+AS $body$
+DECLARE
+  brackets text;
+BEGIN
+  IF octet_length(data)-octet_length(translate(data,'[{',''))<=depth_max THEN
+    RETURN true;
+  END IF;
+  brackets := translate(regexp_replace(regexp_replace(data,'"([^"\\]|\\.)*"','','g'),'[^][{}]+','','g'),'{}','[]');
+  FOR depth IN 1..depth_max LOOP
+    EXIT WHEN brackets='';
+    brackets := replace(brackets,'[]','');
+  END LOOP;
+  RETURN brackets='';
+END
+$body$;
+-- What `protocol::frameProblem` refuses, except text that is no JSON, with the names of the arguments; NULL: nothing.
+CREATE OR REPLACE FUNCTION #frame_problem(session text, type text, data text, id text, idempotency_key text,
+                                          priority integer, not_before_ms bigint, expires_at_ms bigint,
+                                          traceparent text, correlation_id text, resent_of text)
+RETURNS text LANGUAGE sql IMMUTABLE AS $body$
+  SELECT CASE
+    WHEN num_nulls($1,$2,$3,$6)>0 THEN 'session, type, data and priority must not be NULL'
+    WHEN NOT #is_plain($1,256) THEN 'session must be at most 256 bytes without control characters'
+    WHEN $2='' OR NOT #is_plain($2,256) THEN 'type must be 1 to 256 bytes without control characters'
+    WHEN NOT #is_visible($4,128) THEN 'id must be at most 128 visible ASCII characters without spaces'
+    WHEN NOT #is_visible($9,256) THEN 'traceparent must be at most 256 visible ASCII characters'
+    WHEN NOT #is_plain($10,128) THEN 'correlation_id must be at most 128 bytes without control characters'
+    WHEN NOT #is_visible($11,128) THEN 'resent_of must be at most 128 visible ASCII characters without spaces'
+    WHEN $6 NOT BETWEEN 0 AND 9 THEN 'priority must be 0 to 9'
+    WHEN NOT #is_plain($5,256) THEN 'idempotency_key must be at most 256 bytes without control characters'
+    WHEN $7>=$8 THEN 'not_before_ms must lie before expires_at_ms, or the frame could never be sent'
+    WHEN octet_length($3)>67108864 THEN 'data must be at most 64 MiB, the most that a process may allow'
+    WHEN NOT #is_shallow($3,62) THEN 'data must be nested at most 62 levels deep'
+  END
+$body$;
 -- An enqueue in the caller's transaction, from any client and under any isolation; `status` is as in a receipt. The
 -- limits of a process's options do not count here. Of two transactions that use a new key, the second waits for the
 -- first.
@@ -151,13 +196,16 @@ DECLARE
   given bytea := CASE WHEN enqueue.idempotency_key<>'' THEN #digest(enqueue.session,enqueue.type,
     convert_to(enqueue.data,'UTF8')) END;
   place record;
+  problem text;
 BEGIN
-  IF enqueue.type='' OR enqueue.priority NOT BETWEEN 0 AND 9 OR enqueue.session ~ '[[:cntrl:]]' THEN
-    RAISE EXCEPTION 'type must not be empty, priority is 0 to 9, and a session has no control characters'
-      USING ERRCODE = 'invalid_parameter_value';
+  PERFORM enqueue.data::json;
+  problem := #frame_problem(enqueue.session,enqueue.type,enqueue.data,enqueue.id,enqueue.idempotency_key,
+    enqueue.priority,enqueue.not_before_ms,enqueue.expires_at_ms,enqueue.traceparent,enqueue.correlation_id,
+    enqueue.resent_of);
+  IF problem IS NOT NULL THEN
+    RAISE EXCEPTION USING MESSAGE = problem, ERRCODE = 'invalid_parameter_value';
   END IF;
   is_conflict := false;
-  PERFORM enqueue.data::json;
   IF current_setting('synchronous_commit')='off' THEN
     PERFORM set_config('synchronous_commit','on',true);
   END IF;
