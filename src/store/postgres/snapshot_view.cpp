@@ -26,10 +26,10 @@ SnapshotView SnapshotView::of(const std::string& text) {
 
 // $1 key, $2 limit, $3 to $5 the view that is read (NULL: all that is visible now, outside a transaction), $6 to $8 the
 // one that was seen.
-std::string NewRowsSql::select(std::string_view columns, std::string_view joins, std::string_view condition,
-                               bool hasSeen) const {
+std::string NewRowsSql::select(Rows rows, std::string_view columns, std::string_view joins,
+                               std::string_view condition) const {
   std::string sql = std::string("SELECT ").append(columns).append(" FROM ");
-  if (hasSeen) {
+  if (rows == Rows::fresh) {
     sql.append("#fresh_").append(table_).append("($6::pg_snapshot,$7::xid8) AS f(id) JOIN #").append(table_);
     sql.append(" AS ").append(row_).append(" ON ").append(row_).append(".id=f.id");
   } else {
@@ -38,7 +38,10 @@ std::string NewRowsSql::select(std::string_view columns, std::string_view joins,
   sql.append(joins).append(" WHERE ").append(row_).append(".id>$1::bigint AND CASE WHEN ").append(row_);
   sql.append(".xid=$4::xid8 THEN ").append(row_).append(".id<=$5::bigint ELSE pg_visible_in_snapshot(").append(row_);
   sql.append(".xid,coalesce($3::pg_snapshot,pg_current_snapshot())) END");
-  if (hasSeen) {
+  if (rows == Rows::further) {
+    sql.append(" AND NOT pg_visible_in_snapshot(").append(row_).append(".xid,$6::pg_snapshot)");
+  }
+  if (rows != Rows::all) {
     sql.append(" AND NOT (").append(row_).append(".xid=$7::xid8 AND ").append(row_).append(".id<=$8::bigint)");
   }
   return sql.append(condition).append(" ORDER BY ").append(row_).append(".id LIMIT $2::bigint");

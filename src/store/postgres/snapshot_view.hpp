@@ -35,10 +35,19 @@ class NewRowsSql {
 public:
   NewRowsSql(std::string table, std::string row) : table_(std::move(table)), row_(std::move(row)) {}
 
+  enum class Rows : std::uint8_t {
+    /// For a reader that has seen nothing.
+    all,
+    /// Those that the reader's snapshot did not have, each found by its transaction.
+    fresh,
+    /// The same, found by their keys: for a reader that goes on from the last one of them. From there on, few rows are
+    /// not new; to find all that are new would be once for each of its calls.
+    further,
+  };
+
   /// `columns`, in the order of keys, of new rows with a key above `after` that meet `condition`; `joins` may be empty.
-  /// A reader that has seen nothing reads all rows in their order, any other one those that its snapshot did not have.
-  [[nodiscard]] std::string select(std::string_view columns, std::string_view joins, std::string_view condition,
-                                   bool hasSeen) const;
+  [[nodiscard]] std::string select(Rows rows, std::string_view columns, std::string_view joins = {},
+                                   std::string_view condition = {}) const;
   /// The parameters of `select`. `seen` without a snapshot: nothing was seen; `now`: all that the statement itself
   /// sees, outside a transaction.
   static void add(Parameters& parameters, std::int64_t after, std::size_t limit, const SnapshotView& now,

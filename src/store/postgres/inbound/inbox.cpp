@@ -166,8 +166,9 @@ NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
   static const NewRowsSql kNewRows("inbox", "i");
   constexpr std::string_view kNewColumns =
       "i.id,i.source,i.origin,i.session,i.sequence,i.type,i.accepted_at_ms,i.expires_at_ms";
-  static const std::string kAll = kNewRows.select(kNewColumns, {}, {}, false);
-  static const std::string kFresh = kNewRows.select(kNewColumns, {}, {}, true);
+  static const std::string kAll = kNewRows.select(NewRowsSql::Rows::all, kNewColumns);
+  static const std::string kFresh = kNewRows.select(NewRowsSql::Rows::fresh, kNewColumns);
+  static const std::string kFurther = kNewRows.select(NewRowsSql::Rows::further, kNewColumns);
   NewInboxRows found{.rows = {}, .next = after};
   Place place(after.place);
   while (found.rows.size() < limit) {
@@ -179,7 +180,8 @@ NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
     const std::size_t wanted = limit - found.rows.size();
     Parameters parameters;
     NewRowsSql::add(parameters, place.last, wanted, place.scanned, place.seen);
-    const Result result = context_.connection.runWith(place.seen.snapshot.empty() ? kAll : kFresh, parameters);
+    const std::string& sql = place.seen.snapshot.empty() ? kAll : isNewScan ? kFresh : kFurther;
+    const Result result = context_.connection.runWith(sql, parameters);
     for (const Row& row : result) {
       // Names have no control characters, so newlines separate them.
       found.rows.push_back({row.integer(0),

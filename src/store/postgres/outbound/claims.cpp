@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -113,6 +114,8 @@ void Claims::read(std::span<const delivery::SessionClaim> wanted, Look& look) {
   if (keys.empty() && sessions.empty()) {
     return;
   }
+  const std::uint64_t readAtOnce = std::min<std::uint64_t>(look.bytesMax, std::numeric_limits<std::int64_t>::max()) /
+                                   std::max<std::size_t>(1, keys.size());
   askToHold(look.wanted);
   context_.connection.ask(
       "SELECT s.id,s.name,s.priority,m.paused_at_ms<>0 OR m.blocked_by<>0,m.recall,m.due_at_ms,m.due_is_firm,"
@@ -120,13 +123,15 @@ void Claims::read(std::span<const delivery::SessionClaim> wanted, Look& look) {
       "WHERE s.id=ANY($1::bigint[])",
       arrayOf(sessions));
   // Rows stay locked until the end of the transaction, so that nobody supersedes or fails what is about to be sent.
-  // Those of sessions that another process has are left alone.
+  // Those of sessions that another process has are left alone. Data of more than its part of the limit is read when its
+  // message is taken.
   context_.connection.ask(
-      "SELECT o.id,o.session_id,o.state,o.attempt,o.due_at_ms,o.not_before_ms,o.message_id,o.type,o.data,o.sequence,"
+      "SELECT o.id,o.session_id,o.state,o.attempt,o.due_at_ms,o.not_before_ms,octet_length(o.data),CASE WHEN "
+      "octet_length(o.data)<=$3::bigint THEN o.data ELSE '' END,o.message_id,o.type,o.sequence,"
       "o.retry_count,o.created_at_ms,o.expires_at_ms,o.traceparent,o.correlation_id,o.resent_of,coalesce(c.owner_id,0) "
       "FROM #outbox AS o LEFT JOIN #claims AS c ON c.id=CASE WHEN o.sequence>0 THEN -o.session_id ELSE o.id END WHERE "
       "o.id=ANY($1::bigint[]) AND (o.sequence=0 OR c.owner_id=$2) FOR NO KEY UPDATE OF o SKIP LOCKED",
-      arrayOf(keys), context_.owner);
+      arrayOf(keys), context_.owner, readAtOnce);
   const std::vector<Result> results = context_.connection.collect(3);
   noteSessions(heldOf(results[0]), results[1], look);
   noteMessages(results[2], look);
@@ -152,8 +157,8 @@ void Claims::noteMessages(const Result& messages, Look& look) const {
     OutboundFrame& frame = message.frame;
     Columns columns(row, 1);
     columns >> message.session >> message.state >> message.attempt >> message.dueAt >> message.notBefore >>
-        frame.messageId >> frame.type >> frame.data >> frame.sequence >> frame.retryCount >> frame.enqueuedAt >>
-        frame.expiresAt >> frame.traceparent >> frame.correlationId >> frame.resentOf;
+        message.dataBytes >> frame.data >> frame.messageId >> frame.type >> frame.sequence >> frame.retryCount >>
+        frame.enqueuedAt >> frame.expiresAt >> frame.traceparent >> frame.correlationId >> frame.resentOf;
     const auto session = look.sessions.find(message.session);
     message.isHeld = frame.sequence == 0 ? columns.next<std::int64_t>() == context_.owner
                                          : session != look.sessions.end() && session->second.inFlight &&
@@ -279,7 +284,7 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, Loo
     session.delayed = key;
     return;
   }
-  const std::uint64_t wireBytes = delivery::wireBytes(message.frame.data.size());
+  const std::uint64_t wireBytes = delivery::wireBytes(message.dataBytes);
   if (!reply.messages.empty() && reply.bytes + wireBytes > look.bytesMax) {
     reply.isFull = true;
     session.status = ClaimStatus::full;
@@ -289,6 +294,10 @@ void Claims::claimRow(delivery::MessageKey key, delivery::MessageKey waited, Loo
     // The number of the earlier claim becomes stale.
     context_.connection.post("UPDATE #outbox SET attempt=attempt+1 WHERE id=$1", key);
     ++message.attempt;
+  }
+  if (message.frame.data.size() != message.dataBytes) {
+    const Result data = context_.connection.run("SELECT data FROM #outbox WHERE id=$1", key);
+    Columns(data.front()) >> message.frame.data;
   }
   look.taken.insert(key);
   reply.bytes += wireBytes;

@@ -57,6 +57,8 @@ private:
     WallTime dueAt{};
     std::optional<WallTime> notBefore;
     bool isHeld = false;
+    std::size_t dataBytes = 0;
+    /// Its data may not be read yet.
     OutboundFrame frame;
   };
   // What one claim has read, and its parameters.

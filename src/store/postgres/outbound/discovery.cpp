@@ -10,14 +10,15 @@ namespace {
 
 // One statement says what is visible to it, and what of that is new. Its orders are no older than its rows: so no row
 // is discovered without the holds that were set before it.
-std::string selectNew(bool hasSeen, std::string_view condition) {
+std::string selectNew(NewRowsSql::Rows which) {
   const NewRowsSql rows("outbox", "o");
   return "SELECT v.snapshot,v.orders,n.* FROM (SELECT coalesce($3::pg_snapshot,pg_current_snapshot())::text AS "
          "snapshot,(SELECT orders FROM #meta) AS orders) AS v LEFT JOIN (" +
          rows.select(
+             which,
              "o.id,o.session_id,o.state,o.due_at_ms AS row_due_at_ms,s.priority,s.peer_id,s.name,s.lane,m.due_at_ms",
              " JOIN #sessions AS s ON s.id=o.session_id JOIN #session_states AS m ON m.session_id=o.session_id",
-             std::string(" AND o.state IN (0,2)").append(condition), hasSeen) +
+             " AND o.state IN (0,2)") +
          ") AS n ON true ORDER BY n.id";
 }
 
@@ -61,18 +62,12 @@ void Discovery::scan(std::size_t limit, store::NewRows& found) {
     hasNews_ = false;
   }
   const bool hasSeen = !seen_.snapshot.empty();
-  static const std::string kAll = selectNew(false, "");
-  static const std::string kFresh = selectNew(true, "");
-  // The first call of a scan has found the least new key. From there on, few rows are not new, and a look at all that
-  // are new would be one for each call.
-  static const std::string kFurther = selectNew(false, " AND NOT pg_visible_in_snapshot(o.xid,$6::pg_snapshot)");
-  static const SnapshotView kNone;
+  static const std::string kAll = selectNew(NewRowsSql::Rows::all);
+  static const std::string kFresh = selectNew(NewRowsSql::Rows::fresh);
+  static const std::string kFurther = selectNew(NewRowsSql::Rows::further);
   const std::size_t before = found.rows.size();
   Parameters parameters;
-  NewRowsSql::add(parameters, lastTaken_, limit - before, scanned_, isContinued ? kNone : seen_);
-  if (hasSeen && isContinued) {
-    parameters.add(seen_.snapshot);
-  }
+  NewRowsSql::add(parameters, lastTaken_, limit - before, scanned_, seen_);
   const std::string& sql = !hasSeen ? kAll : isContinued ? kFurther : kFresh;
   const Result result = context_.connection.runWith(sql, parameters);
   scanned_.snapshot = result.front().text(0);

@@ -1,6 +1,8 @@
 #include "store/postgres/read/message_pages.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/error_fingerprint.hpp"
 #include "store/postgres/outbound/claims.hpp"
@@ -20,7 +22,6 @@ constexpr int kErrorColumn = 9;
 constexpr int kKeyColumn = 11;
 // Behind the columns of `infoOf`.
 constexpr int kNextColumn = 12;
-constexpr int kStoredColumns = 8;
 
 std::string infoColumns() {
   return std::string("p.name,s.name,o.type,o.sequence,")
@@ -79,45 +80,87 @@ std::string messageSelect(const std::string& columns, bool isNewestFirst) {
 // The size at which a page of whole messages ends, so that large ones do not fill the memory.
 constexpr std::size_t kPageBytes = 4U << 20U;
 
-std::size_t dataBytes(const MessageInfo& /*message*/) {
-  return 0;
-}
-std::size_t dataBytes(const StoredMessage& message) {
-  return message.data.size();
+// A page looks at many rows to find few: they come in parts, so that no more are read than a few behind its end.
+constexpr std::size_t kRowsAtOnce = 500;
+
+/// Whether the size of the messages' data ends a page, too.
+enum class Ends : std::uint8_t { byCount, byBytes };
+
+constexpr int kBytesColumn = 12;
+constexpr int kFitsColumn = 13;
+
+std::string pageColumns() {
+  return infoColumns() + ",octet_length(o.data)";
 }
 
-template <typename Page, typename Chooses, typename Make>
-Page readPage(const Result& rows, std::size_t limit, const Chooses& chooses, const Make& make) {
-  Page page;
+/// A page of messages that fit, without their data.
+struct FoundPage {
+  std::vector<MessageInfo> messages;
+  std::int64_t next = 0;
   std::size_t looked = 0;
-  std::size_t bytes = 0;
-  for (const Row& row : rows) {
-    ++looked;
-    if (chooses(row)) {
-      page.messages.push_back(make(row));
-      bytes += dataBytes(page.messages.back());
+};
+
+// `read(after, limit)` gives the next rows, of `pageColumns` and whether the row fits.
+template <typename Read>
+FoundPage findPage(std::size_t limit, std::int64_t after, Ends ends, const ErrorForm& form, const Read& read) {
+  FoundPage page;
+  for (std::size_t bytes = 0;;) {
+    const std::size_t wanted = std::min(kRowsAtOnce, kPageLooks - page.looked);
+    const Result rows = read(after, wanted);
+    for (const Row& row : rows) {
+      ++page.looked;
+      after = row.integer(kKeyColumn);
+      if (row.integer(kFitsColumn) != 0 && form.fits(row.view(kErrorColumn))) {
+        page.messages.push_back(infoOf(row));
+        bytes += ends == Ends::byBytes ? row.as<std::size_t>(kBytesColumn) : 0;
+      }
+      if (page.messages.size() == limit || page.looked == kPageLooks || bytes >= kPageBytes) {
+        page.next = after;
+        return page;
+      }
     }
-    if (page.messages.size() == limit || looked == kPageLooks || bytes >= kPageBytes) {
-      page.next = row.integer(kKeyColumn);
-      break;
+    if (rows.size() < wanted) {
+      return page;
     }
   }
-  if constexpr (requires { page.looked; }) {
-    page.looked = looked;
+}
+
+StoredPage withData(Connection& connection, const FoundPage& found) {
+  static const std::string kSelect =
+      "SELECT " + storedColumns() + std::string(kJoined) + "WHERE o.id=ANY($1::bigint[]) ORDER BY o.id";
+  StoredPage page;
+  page.next = found.next;
+  std::vector<std::int64_t> keys;
+  for (const MessageInfo& message : found.messages) {
+    keys.push_back(message.row);
+  }
+  for (const Row& row : connection.run(kSelect, arrayOf(keys))) {
+    page.messages.push_back(storedOf(row));
   }
   return page;
 }
 
-template <typename Page, typename Make>
-Page deadLetterPage(Connection& connection, const std::string& columns, const DeadLetterFilter& filter, WallTime now,
-                    std::size_t limit, std::int64_t after, int chosenColumn, const Make& make) {
-  Parameters parameters(after, std::numeric_limits<std::int64_t>::max(), kPageLooks);
-  addFilter(parameters, filter, now);
-  const Result rows = connection.runWith(deadLetterSelect(columns), parameters);
-  const ErrorForm form(filter.errorLike);
-  return readPage<Page>(
-      rows, limit, [&](const Row& row) { return row.integer(chosenColumn) != 0 && form.fits(row.view(kErrorColumn)); },
-      make);
+FoundPage findDeadLetters(Connection& connection, const DeadLetterFilter& filter, WallTime now, std::size_t limit,
+                          std::int64_t from, Ends ends) {
+  static const std::string kSelect = deadLetterSelect(pageColumns());
+  return findPage(limit, from, ends, ErrorForm(filter.errorLike), [&](std::int64_t after, std::size_t wanted) {
+    Parameters parameters(after, std::numeric_limits<std::int64_t>::max(), wanted);
+    addFilter(parameters, filter, now);
+    return connection.runWith(kSelect, parameters);
+  });
+}
+
+FoundPage findMessages(Connection& connection, const MessageFilter& filter, std::size_t limit, std::int64_t from,
+                       Ends ends) {
+  const std::string select = messageSelect(pageColumns(), filter.isNewestFirst);
+  if (filter.isNewestFirst && from == 0) {
+    from = std::numeric_limits<std::int64_t>::max();
+  }
+  return findPage(limit, from, ends, ErrorForm(std::nullopt), [&](std::int64_t after, std::size_t wanted) {
+    return connection.run(select, after, wanted,
+                          filter.state ? std::optional(static_cast<int>(*filter.state)) : std::nullopt, filter.peer,
+                          filter.session, filter.type, filter.since, filter.before, filter.text);
+  });
 }
 
 std::vector<AttemptInfo> attemptsOf(Connection& connection, std::int64_t key) {
@@ -184,13 +227,17 @@ std::optional<Frame> MessagePages::frame(std::string_view messageId) {
 
 DeadLetterPage MessagePages::deadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) {
   requirePageLimit(limit);
-  return deadLetterPage<DeadLetterPage>(connection_, infoColumns(), filter, options_.clock->wallNow(), limit, after,
-                                        kNextColumn, infoOf);
+  FoundPage found = findDeadLetters(connection_, filter, options_.clock->wallNow(), limit, after, Ends::byCount);
+  DeadLetterPage page;
+  page.messages = std::move(found.messages);
+  page.next = found.next;
+  page.looked = found.looked;
+  return page;
 }
 
 StoredPage MessagePages::storedDeadLetters(const DeadLetterFilter& filter, std::size_t limit, std::int64_t after) {
-  return deadLetterPage<StoredPage>(connection_, storedColumns(), filter, options_.clock->wallNow(), limit, after,
-                                    kNextColumn + kStoredColumns, storedOf);
+  return withData(connection_,
+                  findDeadLetters(connection_, filter, options_.clock->wallNow(), limit, after, Ends::byBytes));
 }
 
 std::vector<MessageInfo> MessagePages::newestDeadLetters(std::size_t limit) {
@@ -206,22 +253,17 @@ std::vector<MessageInfo> MessagePages::newestDeadLetters(std::size_t limit) {
 
 MessagePage MessagePages::messages(const MessageFilter& filter, std::size_t limit, std::int64_t after) {
   requirePageLimit(limit);
-  const bool isFromEnd = filter.isNewestFirst && after == 0;
-  const Result rows = connection_.run(
-      messageSelect(infoColumns(), filter.isNewestFirst), isFromEnd ? std::numeric_limits<std::int64_t>::max() : after,
-      kPageLooks, filter.state ? std::optional(static_cast<int>(*filter.state)) : std::nullopt, filter.peer,
-      filter.session, filter.type, filter.since, filter.before, filter.text);
-  return readPage<MessagePage>(
-      rows, limit, [](const Row& row) { return row.integer(kNextColumn) != 0; }, infoOf);
+  FoundPage found = findMessages(connection_, filter, limit, after, Ends::byCount);
+  MessagePage page;
+  page.messages = std::move(found.messages);
+  page.next = found.next;
+  return page;
 }
 
 StoredPage MessagePages::storedMessages(const MessageFilter& filter, std::size_t limit, std::int64_t after) {
-  const Result rows =
-      connection_.run(messageSelect(storedColumns(), false), after, kPageLooks,
-                      filter.state ? std::optional(static_cast<int>(*filter.state)) : std::nullopt, filter.peer,
-                      filter.session, filter.type, filter.since, filter.before, filter.text);
-  return readPage<StoredPage>(
-      rows, limit, [](const Row& row) { return row.integer(kNextColumn + kStoredColumns) != 0; }, storedOf);
+  MessageFilter inOrder = filter;
+  inOrder.isNewestFirst = false;
+  return withData(connection_, findMessages(connection_, inOrder, limit, after, Ends::byBytes));
 }
 
 }  // namespace ackbox::store::postgres
