@@ -240,7 +240,8 @@ TEST_CASE("P3: a statement refuses each frame that an application's enqueue refu
     const std::optional<std::string> problem = protocol::frameProblem(frame);
     const std::string found = enqueued(frame);
     CAPTURE(frame.session + "|" + frame.type + "|" + frame.id + "|" + frame.data);
-    CHECK(found == (problem ? "22023 must" : found == "duplicate" ? "duplicate" : "stored"));
+    const std::string stored = found == "duplicate" ? "duplicate" : "stored";
+    CHECK(found == (problem ? "22023 must" : stored));
   }
   CHECK(sql.client.enqueue("'default','s',NULL,'1'") == "22023");
   CHECK(sql.client.enqueue("'default','s','test',NULL") == "22023");
