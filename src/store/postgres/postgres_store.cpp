@@ -1,31 +1,13 @@
 #include "store/postgres/postgres_store.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <optional>
 #include <utility>
-#include <vector>
 
-#include "base/options.hpp"
-#include "store/decisions/uuid.hpp"
 #include "store/failure.hpp"
-#include "store/postgres/inbound/inbound_marks.hpp"
-#include "store/postgres/inbound/inbox.hpp"
-#include "store/postgres/outbound/claims.hpp"
-#include "store/postgres/outbound/dead_letters.hpp"
-#include "store/postgres/outbound/discovery.hpp"
-#include "store/postgres/outbound/handler_outbox.hpp"
-#include "store/postgres/outbound/idempotency_keys.hpp"
-#include "store/postgres/outbound/outbox.hpp"
-#include "store/postgres/outbound/settles.hpp"
-#include "store/postgres/peers/holds.hpp"
-#include "store/postgres/peers/owners.hpp"
-#include "store/postgres/peers/peer_resets.hpp"
-#include "store/postgres/peers/peers.hpp"
-#include "store/postgres/peers/subscriptions.hpp"
+#include "store/postgres/parts.hpp"
 #include "store/postgres/schema/migrating.hpp"
-#include "store/postgres/signs.hpp"
 
 namespace ackbox::store::postgres {
 namespace {
@@ -35,174 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds kLockWait(100);
 constexpr std::chrono::milliseconds kLockWaitShort(10);
 
-std::string setLockWait(const char* scope, std::chrono::milliseconds most) {
-  return std::string("SET ").append(scope).append("lock_timeout=").append(std::to_string(most.count()));
-}
-
 }  // namespace
-
-struct PostgresStore::Impl {
-  Impl(const std::string& location, const OutboxOptions& givenOptions, const std::string& token)
-      : options(validated(givenOptions)), connection(location) {
-    if (!token.empty()) {
-      notifier.emplace(location, token);
-    }
-    context.flushRows = [this] {
-      rows.flush();
-      released.flush();
-    };
-  }
-
-  void open();
-  void limitWaits();
-  void restart();
-  void noteServer();
-  [[nodiscard]] bool hasCommitted();
-  [[nodiscard]] FailedFor whyFailed() const noexcept;
-  void begun(const Row& meta);
-  template <typename Step>
-  void each(const Step& step) {
-    for (Memory* const memory : memories) {
-      step(*memory);
-    }
-  }
-
-  OutboxOptions options;
-  Connection connection;
-  LatencyWindow window;
-  Counts counts{connection, true};
-  Shares shares{connection, counts};
-  ReleasedClaims released{connection};
-  Context context{connection, counts, shares, released, options, *options.clock, *options.random};
-  Holds holds{context};
-  Discovery discovery{context, holds};
-  Peers peers{context, options.peers, holds};
-  PeerResets peerResets{context, peers, discovery};
-  Subscriptions subscriptions{context, holds};
-  NewRows rows{context};
-  Outbox outbox{context, peers, rows};
-  Claims claims{context};
-  AckLatencies latencies{window, *options.clock};
-  Settles settles{context, holds, peerResets, latencies};
-  DeadLetters deadLetters{context, outbox, settles, holds};
-  InboundMarks marks{context};
-  Inbox inbox{context, marks};
-  Owners owners{context};
-
-  // In the order of a commit: counts come after all parts that count.
-  const std::vector<Memory*> memories = {&rows,   &released,  &marks, &shares,     &counts,
-                                         &outbox, &latencies, &peers, &peerResets, &discovery};
-  // Those that an enqueue changes, in that order.
-  const std::vector<Memory*> ofEnqueues = {&rows, &counts, &outbox};
-  HandlerOutbox handlerOutbox{context, outbox, ofEnqueues};
-
-  std::optional<Notifier> notifier;
-  std::string origin;
-  std::uint64_t epoch = 0;
-  OpeningLook look;
-  std::string unsafe;
-  bool hasServerChanged = false;
-  std::function<void()> reportServer = [] {};
-  std::optional<SteadyTime> tidiedAt;
-  int scopes = 0;
-  // Foreign code runs: `handlerOutbox` is the outbox.
-  bool isGuarded = false;
-  // The statement that limits how long the transaction's others wait for a lock.
-  std::string waits;
-  // The transaction's number, if its outcome matters where its answer is lost.
-  std::string transaction;
-  // Whether the transaction's outcome matters where its answer is lost.
-  bool isDurable = false;
-  bool hasBegun = false;
-  FailedFor failedFor = FailedFor::job;
-  // The connection was lost at the COMMIT, and it is certain that nothing was committed.
-  bool isUndone = false;
-  // A COMMIT was sent, and what became of it could not be found out.
-  bool isUnknown = false;
-};
-
-// Outside the store's transactions, such as at the opening. 0 would be for ever.
-void PostgresStore::Impl::limitWaits() {
-  connection.execute(setLockWait("", std::max(options.busyTimeout, std::chrono::milliseconds(1))));
-}
-
-void PostgresStore::Impl::open() {
-  limitWaits();
-  makeSchema(connection, options);
-  if (connection.execute("SELECT current_setting('fsync')='on' AND current_setting('full_page_writes')='on'")
-          .front()
-          .integer(0) == 0) {
-    unsafe = "the server's fsync or full_page_writes is off: a power cut may lose what is acknowledged; turn both on";
-  }
-  connection.execute("BEGIN");
-  try {
-    const Result meta = connection.run(
-        "INSERT INTO #meta(id,version,written_by,origin,epoch) VALUES(1,$1,$2,$3,1) ON CONFLICT(id) DO UPDATE SET "
-        "epoch=#meta.epoch+1 RETURNING origin,epoch",
-        kSchemaVersion, ACKBOX_VERSION, randomUuid(*options.random));
-    origin = meta.front().text(0);
-    noteServer();
-    begun(connection.run("SELECT epoch,orders,recalls FROM #meta").front());
-    peers.configure();
-    owners.registerSelf();
-    owners.releaseDead();
-    connection.execute("COMMIT");
-  } catch (...) {
-    connection.execute("ROLLBACK");
-    throw;
-  }
-}
-
-// As another owner: a process that found the lock free has put back what the former one had.
-void PostgresStore::Impl::restart() {
-  connection.reconnect();
-  try {
-    limitWaits();
-    discovery.startOver(context.recallsMade);
-    holds.restart();
-    connection.execute("BEGIN");
-    noteServer();
-    owners.registerSelf();
-    owners.releaseDead();
-    connection.execute("COMMIT");
-  } catch (...) {
-    // Nobody would put back what an owner without a row has claimed: the next transaction begins here again.
-    connection.drop();
-    throw;
-  }
-  if (std::exchange(hasServerChanged, false)) {
-    reportServer();
-  }
-}
-
-// In the transaction of an opening or a reconnection. With an asynchronous standby, a promotion loses commits; each has
-// a timeline of its own. The epoch may be an earlier one, which peers would refuse. What they know of this store, and
-// it does not, is found by content.
-void PostgresStore::Impl::noteServer() {
-  const Result changed = connection.run(
-      "UPDATE #meta AS m SET server=n.server,epoch=m.epoch+CASE WHEN o.server='' THEN 0 ELSE 1 END FROM #meta AS o,"
-      "(SELECT (SELECT system_identifier FROM pg_control_system())||'/'||"
-      "left(pg_walfile_name(pg_current_wal_insert_lsn()),8) AS server) AS n WHERE m.server<>n.server RETURNING "
-      "o.server");
-  hasServerChanged = !changed.empty() && !changed.front().view(0).empty();
-}
-
-// The connection was lost before the answer to a COMMIT came. The former connection's process may still be at it: once
-// its lock is free, it has ended.
-bool PostgresStore::Impl::hasCommitted() {
-  connection.reconnect();
-  bool isCommitted = false;
-  try {
-    limitWaits();
-    connection.run("SELECT pg_advisory_lock('#meta'::regclass::oid::integer,$1::integer)", context.owner);
-    isCommitted = connection.run("SELECT pg_xact_status($1::xid8)='committed'", transaction).front().integer(0) != 0;
-  } catch (...) {
-    connection.drop();
-    throw;
-  }
-  restart();
-  return isCommitted;
-}
 
 FailedFor PostgresStore::Impl::whyFailed() const noexcept {
   if (!hasBegun) {

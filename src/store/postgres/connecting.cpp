@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "store/decisions/uuid.hpp"
+#include "store/postgres/parts.hpp"
+#include "store/postgres/schema/migrating.hpp"
+
+namespace ackbox::store::postgres {
+
+// Outside the store's transactions, such as at the opening. 0 would be for ever.
+void PostgresStore::Impl::limitWaits() {
+  connection.execute(setLockWait("", std::max(options.busyTimeout, std::chrono::milliseconds(1))));
+}
+
+void PostgresStore::Impl::open() {
+  limitWaits();
+  makeSchema(connection, options);
+  if (connection.execute("SELECT current_setting('fsync')='on' AND current_setting('full_page_writes')='on'")
+          .front()
+          .integer(0) == 0) {
+    unsafe = "the server's fsync or full_page_writes is off: a power cut may lose what is acknowledged; turn both on";
+  }
+  connection.execute("BEGIN");
+  try {
+    const Result meta = connection.run(
+        "INSERT INTO #meta(id,version,written_by,origin,epoch) VALUES(1,$1,$2,$3,1) ON CONFLICT(id) DO UPDATE SET "
+        "epoch=#meta.epoch+1 RETURNING origin,epoch",
+        kSchemaVersion, ACKBOX_VERSION, randomUuid(*options.random));
+    origin = meta.front().text(0);
+    noteServer();
+    begun(connection.run("SELECT epoch,orders,recalls FROM #meta").front());
+    peers.configure();
+    owners.registerSelf();
+    owners.releaseDead();
+    connection.execute("COMMIT");
+  } catch (...) {
+    connection.execute("ROLLBACK");
+    throw;
+  }
+}
+
+// As another owner: a process that found the lock free has put back what the former one had.
+void PostgresStore::Impl::restart() {
+  connection.reconnect();
+  try {
+    limitWaits();
+    discovery.startOver(context.recallsMade);
+    holds.restart();
+    connection.execute("BEGIN");
+    noteServer();
+    owners.registerSelf();
+    owners.releaseDead();
+    connection.execute("COMMIT");
+  } catch (...) {
+    // Nobody would put back what an owner without a row has claimed: the next transaction begins here again.
+    connection.drop();
+    throw;
+  }
+  if (std::exchange(hasServerChanged, false)) {
+    reportServer();
+  }
+}
+
+// In the transaction of an opening or a reconnection. With an asynchronous standby, a promotion loses commits; each has
+// a timeline of its own. The epoch may be an earlier one, which peers would refuse. What they know of this store, and
+// it does not, is found by content.
+void PostgresStore::Impl::noteServer() {
+  const Result changed = connection.run(
+      "UPDATE #meta AS m SET server=n.server,epoch=m.epoch+CASE WHEN o.server='' THEN 0 ELSE 1 END FROM #meta AS o,"
+      "(SELECT (SELECT system_identifier FROM pg_control_system())||'/'||"
+      "left(pg_walfile_name(pg_current_wal_insert_lsn()),8) AS server) AS n WHERE m.server<>n.server RETURNING "
+      "o.server");
+  hasServerChanged = !changed.empty() && !changed.front().view(0).empty();
+}
+
+// The connection was lost before the answer to a COMMIT came. The former connection's process may still be at it: once
+// its lock is free, it has ended.
+bool PostgresStore::Impl::hasCommitted() {
+  connection.reconnect();
+  bool isCommitted = false;
+  try {
+    limitWaits();
+    connection.run("SELECT pg_advisory_lock('#meta'::regclass::oid::integer,$1::integer)", context.owner);
+    isCommitted = connection.run("SELECT pg_xact_status($1::xid8)='committed'", transaction).front().integer(0) != 0;
+  } catch (...) {
+    connection.drop();
+    throw;
+  }
+  restart();
+  return isCommitted;
+}
+
+}  // namespace ackbox::store::postgres

@@ -1,0 +1,116 @@
+// The parts of the store in PostgreSQL, and what they share: its own sources' only.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/options.hpp"
+#include "store/postgres/inbound/inbound_marks.hpp"
+#include "store/postgres/inbound/inbox.hpp"
+#include "store/postgres/outbound/claims.hpp"
+#include "store/postgres/outbound/dead_letters.hpp"
+#include "store/postgres/outbound/discovery.hpp"
+#include "store/postgres/outbound/handler_outbox.hpp"
+#include "store/postgres/outbound/idempotency_keys.hpp"
+#include "store/postgres/outbound/outbox.hpp"
+#include "store/postgres/outbound/settles.hpp"
+#include "store/postgres/peers/holds.hpp"
+#include "store/postgres/peers/owners.hpp"
+#include "store/postgres/peers/peer_resets.hpp"
+#include "store/postgres/peers/peers.hpp"
+#include "store/postgres/peers/subscriptions.hpp"
+#include "store/postgres/postgres_store.hpp"
+#include "store/postgres/signs.hpp"
+
+namespace ackbox::store::postgres {
+
+// How long statements wait for a lock.
+inline std::string setLockWait(std::string_view scope, std::chrono::milliseconds most) {
+  return std::string("SET ").append(scope).append("lock_timeout=").append(std::to_string(most.count()));
+}
+
+struct PostgresStore::Impl {
+  Impl(const std::string& location, const OutboxOptions& givenOptions, const std::string& token)
+      : options(validated(givenOptions)), connection(location) {
+    if (!token.empty()) {
+      notifier.emplace(location, token);
+    }
+    context.flushRows = [this] {
+      rows.flush();
+      released.flush();
+    };
+  }
+
+  void open();
+  void limitWaits();
+  void restart();
+  void noteServer();
+  [[nodiscard]] bool hasCommitted();
+  [[nodiscard]] FailedFor whyFailed() const noexcept;
+  void begun(const Row& meta);
+  template <typename Step>
+  void each(const Step& step) {
+    for (Memory* const memory : memories) {
+      step(*memory);
+    }
+  }
+
+  OutboxOptions options;
+  Connection connection;
+  LatencyWindow window;
+  Counts counts{connection, true};
+  Shares shares{connection, counts};
+  ReleasedClaims released{connection};
+  Context context{connection, counts, shares, released, options, *options.clock, *options.random};
+  Holds holds{context};
+  Discovery discovery{context, holds};
+  Peers peers{context, options.peers, holds};
+  PeerResets peerResets{context, peers, discovery};
+  Subscriptions subscriptions{context, holds};
+  NewRows rows{context};
+  Outbox outbox{context, peers, rows};
+  Claims claims{context};
+  AckLatencies latencies{window, *options.clock};
+  Settles settles{context, holds, peerResets, latencies};
+  DeadLetters deadLetters{context, outbox, settles, holds};
+  InboundMarks marks{context};
+  Inbox inbox{context, marks};
+  Owners owners{context};
+
+  // In the order of a commit: counts come after all parts that count.
+  const std::vector<Memory*> memories = {&rows,   &released,  &marks, &shares,     &counts,
+                                         &outbox, &latencies, &peers, &peerResets, &discovery};
+  // Those that an enqueue changes, in that order.
+  const std::vector<Memory*> ofEnqueues = {&rows, &counts, &outbox};
+  HandlerOutbox handlerOutbox{context, outbox, ofEnqueues};
+
+  std::optional<Notifier> notifier;
+  std::string origin;
+  std::uint64_t epoch = 0;
+  OpeningLook look;
+  std::string unsafe;
+  bool hasServerChanged = false;
+  std::function<void()> reportServer = [] {};
+  std::optional<SteadyTime> tidiedAt;
+  int scopes = 0;
+  // Foreign code runs: `handlerOutbox` is the outbox.
+  bool isGuarded = false;
+  // The statement that limits how long the transaction's others wait for a lock.
+  std::string waits;
+  // The transaction's number, if its outcome matters where its answer is lost.
+  std::string transaction;
+  // Whether the transaction's outcome matters where its answer is lost.
+  bool isDurable = false;
+  bool hasBegun = false;
+  FailedFor failedFor = FailedFor::job;
+  // The connection was lost at the COMMIT, and it is certain that nothing was committed.
+  bool isUndone = false;
+  // A COMMIT was sent, and what became of it could not be found out.
+  bool isUnknown = false;
+};
+
+}  // namespace ackbox::store::postgres
