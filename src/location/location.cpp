@@ -70,7 +70,8 @@ MoveReport moveOutbox(const std::filesystem::path& file, const std::filesystem::
 }
 #else
 MoveReport moveOutbox(const std::filesystem::path& /*file*/, const std::filesystem::path& /*database*/,
-                      OutboxOptions /*options*/, const MoveProgress& /*progress*/) {
+                      OutboxOptions /*options*/,  // NOLINT(performance-unnecessary-value-param): as with PostgreSQL
+                      const MoveProgress& /*progress*/) {
   refuse();
 }
 #endif
