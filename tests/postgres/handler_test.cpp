@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -27,7 +28,10 @@ namespace {
 
 /// An agent that writes each frame's data into table `effects`, and runs the data as a statement.
 struct Receiver {
-  Receiver() { database.run("CREATE TABLE effects(data text)"); }
+  explicit Receiver(const OutboxOptions& options = {})
+      : manager(OutboxManager::open(PostgresLocation{database.location()}, options)) {
+    database.run("CREATE TABLE effects(data text)");
+  }
 
   static HandlerResult act(const InboundFrame& frame, InboundTransaction& transaction) {
     PGconn* const connection = connectionOf(transaction);
@@ -59,7 +63,7 @@ struct Receiver {
   }
 
   PostgresDatabase database;
-  OutboxManager manager = OutboxManager::open(PostgresLocation{database.location()});
+  OutboxManager manager;
   InboundHandler handler{manager, act, InboundOptions{.allowAnonymous = true}};
 };
 
@@ -105,6 +109,21 @@ TEST_CASE("P5: a handler that breaks its transaction, and acknowledges, spoils i
   CHECK(found[3] == "ack");
   CHECK(bob.effects() == "a-1,c-1");
   CHECK(OutboxReader(bob.manager).verify().findings.empty());
+}
+
+TEST_CASE("P12: what a handler enqueues waits for a transaction up to busyTimeout; then its frame is handled again") {
+  OutboxOptions options;
+  options.busyTimeout = std::chrono::milliseconds(50);
+  Receiver bob(options);
+  REQUIRE(bob.outcomes({statement("a", "SELECT 1")})[1] == "ack");
+  const PostgresClient application(bob.database.location());
+  application.run("BEGIN");
+  REQUIRE(application.run("SELECT status FROM ackbox.enqueue('default','replies','test','{}')") == "stored");
+  CHECK(bob.outcomes({statement("b", "SELECT 1")}) == std::vector<std::string>{"503", "nack"});
+  CHECK(bob.effects() == "a-1");
+  application.run("ROLLBACK");
+  CHECK(bob.outcomes({statement("b", "SELECT 1")})[1] == "ack");
+  CHECK(bob.effects() == "a-1,b-1");
 }
 
 TEST_CASE("P9: a handler's statements are planned as on any connection, and the store's own by index") {

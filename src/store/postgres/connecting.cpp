@@ -9,9 +9,14 @@
 
 namespace ackbox::store::postgres {
 
-// Outside the store's transactions, such as at the opening. 0 would be for ever.
+// 0 would be for ever.
+std::chrono::milliseconds PostgresStore::Impl::patience() const noexcept {
+  return std::max(options.busyTimeout, std::chrono::milliseconds(1));
+}
+
+// Outside the store's transactions, such as at the opening.
 void PostgresStore::Impl::limitWaits() {
-  connection.execute(setLockWait("", std::max(options.busyTimeout, std::chrono::milliseconds(1))));
+  connection.execute(setLockWait("", patience()));
 }
 
 void PostgresStore::Impl::open() {

@@ -46,6 +46,7 @@ struct PostgresStore::Impl {
   }
 
   void open();
+  [[nodiscard]] std::chrono::milliseconds patience() const noexcept;
   void limitWaits();
   void restart();
   void noteServer();

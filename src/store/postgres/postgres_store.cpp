@@ -162,8 +162,8 @@ bool PostgresStore::inTransaction() const noexcept {
 void PostgresStore::savepoint() {
   impl_->each([](Memory& memory) { memory.flush(); });
   impl_->connection.post("SAVEPOINT s" + std::to_string(++impl_->scopes));
-  // A handler's statements are planned as on any connection, and wait for locks as its own.
-  impl_->connection.post("SET LOCAL lock_timeout TO DEFAULT");
+  // A handler's statements are planned as on any connection. All work of the process waits while they wait for a lock.
+  impl_->connection.post(setLockWait("LOCAL ", impl_->patience()));
   impl_->connection.planFreely();
   impl_->connection.runPosted();
   impl_->each([](Memory& memory) { memory.scopeBegun(); });
