@@ -23,9 +23,9 @@ std::string bytes(const std::string& column) {
 
 MovedTable sessionStates() {
   return table("session_states",
-               "session_id,priority,last_sequence,previous_sequence,confirmed_sequence,due_at_ms,due_is_firm,recall,"
+               "session_id,last_sequence,previous_sequence,confirmed_sequence,due_at_ms,due_is_firm,recall,"
                "paused_at_ms,blocked_by,blocked_at_ms",
-               "SELECT s.id,s.priority,coalesce(m.last_sequence,0),coalesce(m.previous_sequence,0),"
+               "SELECT s.id,coalesce(m.last_sequence,0),coalesce(m.previous_sequence,0),"
                "coalesce(m.confirmed_sequence,0),coalesce(m.due_at_ms,0),coalesce(m.due_is_firm,0),s.recall,"
                "s.paused_at_ms,s.blocked_by,s.blocked_at_ms FROM #sessions AS s LEFT JOIN #session_states AS m ON "
                "m.session_id=s.id");
@@ -92,7 +92,7 @@ const std::vector<MovedTable>& movedTables() {
            "id,name,url,agent,max_requests,down,failures,down_since_ms,next_probe_at_ms,last_error,hold,changed_at_ms,"
            "paused_at_ms,resumes,store,store_epoch,resent_store_epoch,resets,reset_at_ms,resent,unattended_since_ms,"
            "unattended_type,definition,removed_at_ms"),
-      same("sessions", "id,peer_id,name,lane"),
+      same("sessions", "id,peer_id,name,lane,priority"),
       sessionStates(),
       outbox(),
       // The digest of what a key was given for is another one here; it is made of the message, if that is there.
