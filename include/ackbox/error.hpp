@@ -90,8 +90,7 @@ enum class Errc {
   /// the server itself; a `PgOutboxWriter` works behind a pooler.
   pooledConnection = 30,
   /// The outbox was moved to a PostgreSQL database (`ackbox move`), or is being moved. Open the database that the
-  /// message
-  /// names; run the command again if it was interrupted. The file is untouched.
+  /// message names; run the command again if it was interrupted. The file is untouched.
   databaseMoved = 31,
 };
 

@@ -48,17 +48,15 @@ private:
 
 /// Whether the database has the outbox already. Throws if the two do not belong to each other.
 bool isThere(const MovingFile& file, MovedDatabase& database, const std::string& identity) {
-  if (file.database() && *file.database() != identity) {
-    throw Error(Errc::databaseMoved,
-                (file.isMoved() ? "moved to " : "a move was begun to ") + file.databaseName() + ", which is another");
+  if (file.marked() && file.marked()->database != identity) {
+    throw Error(Errc::databaseMoved, file.marked()->whereTo() + ", which is another");
   }
   const MovedDatabase::Found found = database.beginMove(file.outbox());
   if (found == MovedDatabase::Found::anotherOutbox) {
     throw Error(Errc::invalidOption,
-                "the database has another outbox: name an empty database, or drop its schema "
-                "ackbox");
+                "the database has another outbox: name an empty database, or drop its schema ackbox");
   }
-  if (found == MovedDatabase::Found::thisOutbox && !file.database()) {
+  if (found == MovedDatabase::Found::thisOutbox && !file.marked()) {
     throw Error(Errc::databaseMoved, "the database has this outbox already, and this file is an older copy of it");
   }
   return found == MovedDatabase::Found::thisOutbox;
@@ -74,10 +72,10 @@ MoveReport moveOutbox(const std::filesystem::path& path, const PostgresLocation&
   const std::string identity = database.identity();
   MoveReport report{.origin = file.outbox().origin};
   if (!isThere(file, database, identity)) {
-    if (file.isMoved()) {
+    if (file.marked() && file.marked()->isComplete) {
       throw Error(Errc::databaseMoved, "moved to this database, which has lost it");
     }
-    if (!file.database()) {
+    if (!file.marked()) {
       file.mark(identity, postgres::nameOf(location.text));
     }
     Counted rows(database, progress);
@@ -92,7 +90,7 @@ MoveReport moveOutbox(const std::filesystem::path& path, const PostgresLocation&
     report.rows = rows.all();
     database.commit();
   }
-  if (!file.isMoved()) {
+  if (!file.marked()->isComplete) {
     file.finish();
   }
   return report;

@@ -37,8 +37,7 @@ public:
     store->whenServerChanged([warn] {
       warn("server-changed",
            "another server has the database, such as a standby that was promoted: if it was asynchronous, commits that "
-           "the "
-           "former one acknowledged may be missing; peers that know of such messages are held");
+           "the former one acknowledged may be missing; peers that know of such messages are held");
     });
     return store;
   }

@@ -77,7 +77,8 @@ void PostgresStore::Impl::noteServer() {
       "(SELECT (SELECT system_identifier FROM pg_control_system())||'/'||"
       "left(pg_walfile_name(pg_current_wal_insert_lsn()),8) AS server) AS n WHERE m.server<>n.server RETURNING "
       "o.server");
-  hasServerChanged = !changed.empty() && !changed.front().view(0).empty();
+  // Not reported yet, it stays: the answer to the COMMIT may have been lost.
+  hasServerChanged = hasServerChanged || (!changed.empty() && !changed.front().view(0).empty());
 }
 
 // The connection was lost before the answer to a COMMIT came. The former connection's process may still be at it: once

@@ -12,7 +12,6 @@
 #include "store/sqlite/moved_tables.hpp"
 #include "store/sqlite/open.hpp"
 #include "store/sqlite/peers/liveness.hpp"
-#include "store/sqlite/schema/moved.hpp"
 #include "store/sqlite/schema/schema.hpp"
 #include "store/sqlite/schema/versions.hpp"
 #include "store/sqlite/sqlite_names.hpp"
@@ -117,15 +116,10 @@ struct MovingFile::Impl {
   LogKeeper logKeeper;
   Transaction transaction;
   MovedOutbox outbox;
-  std::optional<std::string> database;
 };
 
 MovingFile::MovingFile(const std::filesystem::path& file, const OutboxOptions& options)
-    : impl_(std::make_unique<Impl>(file, options)) {
-  if (impl_->mark) {
-    impl_->database = impl_->mark->database;
-  }
-}
+    : impl_(std::make_unique<Impl>(file, options)) {}
 
 MovingFile::~MovingFile() {
   if (impl_->transaction.open()) {
@@ -133,17 +127,8 @@ MovingFile::~MovingFile() {
   }
 }
 
-const std::optional<std::string>& MovingFile::database() const noexcept {
-  return impl_->database;
-}
-
-const std::string& MovingFile::databaseName() const noexcept {
-  static const std::string kNone;
-  return impl_->mark ? impl_->mark->name : kNone;
-}
-
-bool MovingFile::isMoved() const noexcept {
-  return impl_->mark && impl_->mark->isComplete;
+const std::optional<MovedMark>& MovingFile::marked() const noexcept {
+  return impl_->mark;
 }
 
 const MovedOutbox& MovingFile::outbox() const noexcept {
@@ -152,13 +137,11 @@ const MovedOutbox& MovingFile::outbox() const noexcept {
 
 void MovingFile::mark(const std::string& database, const std::string& name) {
   impl_->set({database, name, false});
-  impl_->database = database;
 }
 
 void MovingFile::unmark() {
   impl_->durably([this] { removeMovedMark(impl_->connection.handle(), impl_->options.tablePrefix); });
   impl_->mark.reset();
-  impl_->database.reset();
 }
 
 void MovingFile::read(MovedRows& rows) {

@@ -7,6 +7,7 @@
 
 #include "ackbox/options.hpp"
 #include "store/moving.hpp"
+#include "store/sqlite/schema/moved.hpp"
 
 namespace ackbox::store::sqlite {
 
@@ -23,12 +24,8 @@ public:
   MovingFile(const MovingFile&) = delete;
   MovingFile& operator=(const MovingFile&) = delete;
 
-  /// The database of the mark, as given to `mark`; nothing: the file is not marked.
-  [[nodiscard]] const std::optional<std::string>& database() const noexcept;
-  /// The mark's name of it, for people.
-  [[nodiscard]] const std::string& databaseName() const noexcept;
-  /// The mark says that the database has the outbox.
-  [[nodiscard]] bool isMoved() const noexcept;
+  /// Nothing if the file is not marked.
+  [[nodiscard]] const std::optional<MovedMark>& marked() const noexcept;
   [[nodiscard]] const MovedOutbox& outbox() const noexcept;
 
   /// Marks the file before its outbox is anywhere else. Durable.

@@ -3,6 +3,7 @@
 #include "store/decisions/store_limits.hpp"
 
 namespace ackbox::store::sqlite {
+
 Subscriptions::Subscriptions(Context& context, Holds& holds)
     : context_(context),
       holds_(holds),

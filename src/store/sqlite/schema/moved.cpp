@@ -31,7 +31,7 @@ std::optional<MovedMark> movedMark(sqlite3* connection, std::string_view prefix)
 
 void requireNotMoved(sqlite3* connection, std::string_view prefix) {
   if (const std::optional<MovedMark> mark = movedMark(connection, prefix)) {
-    throw Error(Errc::databaseMoved, (mark->isComplete ? "moved to " : "a move was begun to ") + mark->name);
+    throw Error(Errc::databaseMoved, mark->whereTo());
   }
 }
 

@@ -18,6 +18,8 @@ struct MovedMark {
   std::string name = {};
   /// The database has the outbox; otherwise it may have it.
   bool isComplete = false;
+
+  [[nodiscard]] std::string whereTo() const { return (isComplete ? "moved to " : "a move was begun to ") + name; }
 };
 
 [[nodiscard]] std::optional<MovedMark> movedMark(sqlite3* connection, std::string_view prefix);
