@@ -1,8 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -45,6 +48,23 @@ public:
     }
     fire();
   }
+  /// As `advance`, and returns once the executor of each alarm has run what was ready. A test that moves time in a loop
+  /// does not outrun a thread that waits for its processor: its time limits would pass before it could act.
+  ///
+  /// Not from a thread that runs such an executor.
+  void advanceInStep(std::chrono::milliseconds by) {
+    advance(by);
+    // What is ready at the network is seen between the first turn and the second.
+    for (int turn = 0; turn < 2; ++turn) {
+      std::vector<std::future<void>> turns;
+      for (const boost::asio::any_io_executor& executor : executors()) {
+        turns.push_back(boost::asio::post(executor, boost::asio::use_future));
+      }
+      for (const std::future<void>& ran : turns) {
+        ran.wait();
+      }
+    }
+  }
   /// Moves the calendar only, in either direction, as an operator or a bad time server does.
   void step(std::chrono::milliseconds by) {
     const std::scoped_lock lock(mutex_);
@@ -86,6 +106,18 @@ private:
     ManualClock& clock_;
     const std::shared_ptr<Slot> slot_;
   };
+
+  [[nodiscard]] std::vector<boost::asio::any_io_executor> executors() const {
+    const std::scoped_lock lock(mutex_);
+    std::vector<boost::asio::any_io_executor> found;
+    for (const std::weak_ptr<Slot>& weak : slots_) {
+      const std::shared_ptr<Slot> slot = weak.lock();
+      if (slot && std::ranges::find(found, slot->executor) == found.end()) {
+        found.push_back(slot->executor);
+      }
+    }
+    return found;
+  }
 
   void fire() {
     std::vector<std::shared_ptr<Slot>> due;

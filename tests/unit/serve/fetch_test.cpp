@@ -296,7 +296,7 @@ TEST_CASE("P3 P11: a frame of a source that no mailbox may vouch for has no effe
   alice.send("s", "quick", 1);
   for (int times = 1; times <= 3; ++times) {
     REQUIRE(comesTo([&] {
-      clock->advance(1ms);
+      clock->advanceInStep(1ms);
       return told >= times;
     }));
   }
@@ -328,7 +328,7 @@ TEST_CASE(
   hub.server().reload();
   const auto comesBy = [&](MailboxState state) {
     return comesTo([&] {
-      clock->advance(1ms);
+      clock->advanceInStep(1ms);
       return dora.fetcher().status().state == state;
     });
   };

@@ -206,7 +206,7 @@ struct MailboxStage {
       if (condition()) {
         return true;
       }
-      clock->advance(step);
+      clock->advanceInStep(step);
       return false;
     });
   }
