@@ -17,6 +17,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -231,11 +232,22 @@ def check_loss(options, folder, stack):
     return problems + check_log(folder, 1)
 
 
-def check_log(folder, times):
-    """Each promotion is in the log of one of the database's processes."""
+def check_log(folder, promotions):
+    """Each change of the server is in the log of one of the database's processes: the records lead from the first server to
+    the last. A process that connects after two promotions sees one change, and one that is killed as it tells leaves the
+    report to the next."""
     with open(os.path.join(folder, "alice.log"), encoding="utf-8") as log:
-        found = log.read().count(" server-changed ")
-    return [] if found == times else ["the log has %d of %d promotions" % (found, times)]
+        found = re.findall(r" server-changed .*former=\S*?/([0-9A-F]{8}).*present=\S*?/([0-9A-F]{8})", log.read())
+    changes = [(int(former, 16), int(present, 16)) for former, present in found]
+    print("changes of the server in the log: %s" % ", ".join("%d to %d" % change for change in changes))
+    at = 1
+    for former, present in changes:
+        if present == at:
+            continue  # Told again: the first process that told it ended before it could commit.
+        if former != at:
+            return ["the log does not say that timeline %d became %d" % (at, former)]
+        at = present
+    return [] if at == promotions + 1 else ["the log ends at timeline %d of %d" % (at, promotions + 1)]
 
 
 def main():

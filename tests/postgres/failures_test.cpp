@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -140,6 +141,42 @@ TEST_CASE("P7: a store whose restart fails half-way is an owner with a row after
   store.begin(true);
   CHECK(database.run("SELECT 1 FROM ackbox.owners WHERE id=" + std::to_string(store.owner())) == "1");
   store.rollback();
+}
+
+TEST_CASE("P13: a changed server is told with both of its names, at the opening and at a reconnection") {
+  const PostgresDatabase database;
+  std::vector<std::string> told;
+  const auto note = [&](const std::string& former, const std::string& present) {
+    told.push_back(former + " to " + present);
+  };
+  { const PostgresStore first(database.location(), {}, {}, note); }
+  CHECK(told.empty());
+  const std::string present = database.run("SELECT server FROM ackbox.meta");
+  database.run("UPDATE ackbox.meta SET server='1/00000001'");
+  PostgresStore store(database.location(), {}, {}, note);
+  CHECK(told == std::vector<std::string>{"1/00000001 to " + present});
+  database.run("UPDATE ackbox.meta SET server='2/00000001'");
+  database.run("SELECT pg_terminate_backend(" + std::to_string(store.serverProcess()) + ", 10000)");
+  store.begin(true);
+  store.rollback();
+  REQUIRE(told.size() == 2);
+  CHECK(told[1] == "2/00000001 to " + present);
+}
+
+TEST_CASE("P13: a changed server is told by the next process if one ends as it tells") {
+  const PostgresDatabase database;
+  const std::string present = [&] {
+    const PostgresStore first(database.location(), {});
+    return database.run("SELECT server FROM ackbox.meta");
+  }();
+  database.run("UPDATE ackbox.meta SET server='1/00000001'");
+  const auto end = [](const std::string&, const std::string&) { throw std::runtime_error("the process ends"); };
+  CHECK_THROWS_AS(PostgresStore(database.location(), {}, {}, end), std::runtime_error);
+  std::string told;
+  const PostgresStore next(database.location(), {}, {},
+                           [&](const std::string& former, const std::string&) { told = former; });
+  CHECK(told == "1/00000001");
+  CHECK(database.run("SELECT server FROM ackbox.meta") == present);
 }
 
 TEST_CASE("tables of an earlier version, and of a later one, are refused, with the remedy") {

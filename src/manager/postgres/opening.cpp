@@ -26,19 +26,20 @@ public:
 
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::unique_ptr<store::Store> open(const OutboxOptions& options) const override {
-    auto store = std::make_unique<store::postgres::PostgresStore>(location_, options, token_);
     const auto warn = [sink = options.log, least = options.logLevel, clock = options.clock, name = name_](
-                          const char* event, const std::string& why) {
-      manager::Log(sink, least, clock).writeUnasked(LogLevel::warning, event, name, why, {{"file", name}});
+                          const char* event, const std::string& why, manager::Log::Fields fields) {
+      manager::Log(sink, least, clock).writeUnasked(LogLevel::warning, event, name, why, fields);
     };
-    if (const std::string& why = store->whyUnsafe(); !why.empty()) {
-      warn("not-durable", why);
-    }
-    store->whenServerChanged([warn] {
+    const auto warnOfServer = [warn, name = name_](const std::string& former, const std::string& present) {
       warn("server-changed",
            "another server has the database, such as a standby that was promoted: if it was asynchronous, commits that "
-           "the former one acknowledged may be missing; peers that know of such messages are held");
-    });
+           "the former one acknowledged may be missing; peers that know of such messages are held",
+           {{"file", name}, {"former", former}, {"present", present}});
+    };
+    auto store = std::make_unique<store::postgres::PostgresStore>(location_, options, token_, warnOfServer);
+    if (const std::string& why = store->whyUnsafe(); !why.empty()) {
+      warn("not-durable", why, {{"file", name_}});
+    }
     return store;
   }
   [[nodiscard]] std::unique_ptr<const store::Reader> read(const OutboxOptions& options,

@@ -63,22 +63,21 @@ void PostgresStore::Impl::restart() {
     connection.drop();
     throw;
   }
-  if (std::exchange(hasServerChanged, false)) {
-    reportServer();
-  }
 }
 
 // In the transaction of an opening or a reconnection. With an asynchronous standby, a promotion loses commits; each has
 // a timeline of its own. The epoch may be an earlier one, which peers would refuse. What they know of this store, and
-// it does not, is found by content.
+// it does not, is found by content. The change is reported before it is committed as noted: a process that ends between
+// the two leaves the report to the next one.
 void PostgresStore::Impl::noteServer() {
   const Result changed = connection.run(
       "UPDATE #meta AS m SET server=n.server,epoch=m.epoch+CASE WHEN o.server='' THEN 0 ELSE 1 END FROM #meta AS o,"
       "(SELECT (SELECT system_identifier FROM pg_control_system())||'/'||"
       "left(pg_walfile_name(pg_current_wal_insert_lsn()),8) AS server) AS n WHERE m.server<>n.server RETURNING "
-      "o.server");
-  // Not reported yet, it stays: the answer to the COMMIT may have been lost.
-  hasServerChanged = hasServerChanged || (!changed.empty() && !changed.front().view(0).empty());
+      "o.server,n.server");
+  if (onServerChanged && !changed.empty() && !changed.front().view(0).empty()) {
+    onServerChanged(changed.front().text(0), changed.front().text(1));
+  }
 }
 
 // The connection was lost before the answer to a COMMIT came. The former connection's process may still be at it: once

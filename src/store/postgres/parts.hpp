@@ -34,8 +34,9 @@ inline std::string setLockWait(std::string_view scope, std::chrono::milliseconds
 }
 
 struct PostgresStore::Impl {
-  Impl(const std::string& location, const OutboxOptions& givenOptions, const std::string& token)
-      : options(validated(givenOptions)), connection(location) {
+  Impl(const std::string& location, const OutboxOptions& givenOptions, const std::string& token,
+       ServerChanged whenServerChanged)
+      : options(validated(givenOptions)), connection(location), onServerChanged(std::move(whenServerChanged)) {
     if (!token.empty()) {
       notifier.emplace(location, token);
     }
@@ -94,8 +95,7 @@ struct PostgresStore::Impl {
   std::uint64_t epoch = 0;
   OpeningLook look;
   std::string unsafe;
-  bool hasServerChanged = false;
-  std::function<void()> reportServer = [] {};
+  const ServerChanged onServerChanged;
   std::optional<SteadyTime> tidiedAt;
   int scopes = 0;
   // Foreign code runs: `handlerOutbox` is the outbox.

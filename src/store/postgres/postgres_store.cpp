@@ -43,8 +43,9 @@ void PostgresStore::Impl::begun(const Row& meta) {
   discovery.mayHaveNews();
 }
 
-PostgresStore::PostgresStore(const std::string& location, const OutboxOptions& options, const std::string& token)
-    : impl_(std::make_unique<Impl>(location, options, token)) {
+PostgresStore::PostgresStore(const std::string& location, const OutboxOptions& options, const std::string& token,
+                             ServerChanged onServerChanged)
+    : impl_(std::make_unique<Impl>(location, options, token, std::move(onServerChanged))) {
   impl_->open();
 }
 
@@ -334,13 +335,6 @@ const OpeningLook& PostgresStore::openingLook() const noexcept {
 
 const LatencyWindow& PostgresStore::latencies() const noexcept {
   return impl_->window;
-}
-
-void PostgresStore::whenServerChanged(std::function<void()> report) {
-  impl_->reportServer = std::move(report);
-  if (std::exchange(impl_->hasServerChanged, false)) {
-    impl_->reportServer();
-  }
 }
 
 const std::string& PostgresStore::whyUnsafe() const noexcept {

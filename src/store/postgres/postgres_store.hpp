@@ -19,10 +19,16 @@ namespace ackbox::store::postgres {
 /// Thread-safety: as `store::Store`.
 class PostgresStore final : public store::Store {
 public:
+  /// Called with the former server and the present one, each as `system identifier/timeline`, on the thread that uses
+  /// the store: the present one may lack commits of the former one, as a standby may that was promoted. At least once
+  /// for each change that a process of the database sees.
+  using ServerChanged = std::function<void(const std::string& former, const std::string& present)>;
+
   /// Makes the schema if it is missing, registers this process as an owner, and releases the rows of dead owners.
   /// `location`: a connection string or URL of libpq. With a token, other processes get a sign of each commit of
   /// messages, see `Notifier`.
-  PostgresStore(const std::string& location, const OutboxOptions& options, const std::string& token = {});
+  PostgresStore(const std::string& location, const OutboxOptions& options, const std::string& token = {},
+                ServerChanged onServerChanged = {});
   ~PostgresStore() override;
 
   void begin(bool durable, bool patient = true) override;
@@ -75,9 +81,6 @@ public:
 
   /// Why a power cut may lose what is acknowledged, as of the opening; empty: nothing is known against it.
   [[nodiscard]] const std::string& whyUnsafe() const noexcept;
-  /// Has `report` called, on the thread that uses the store, for each connection to a server that may lack commits of
-  /// the former one, such as a standby that was promoted; at once if the opening was one.
-  void whenServerChanged(std::function<void()> report);
   /// For handlers; their statements are part of the transaction.
   [[nodiscard]] PGconn* handlersConnection() noexcept;
   /// Of the server's process; for tests that end it.
