@@ -18,6 +18,7 @@
 #include "bench/neighbour.hpp"
 #include "bench/receiver.hpp"
 #include "bench/relay.hpp"
+#include "bench/replica.hpp"
 #include "bench/report.hpp"
 #include "bench/scratch.hpp"
 
@@ -37,6 +38,7 @@ struct Arguments {
   std::int64_t syncDelayMicroseconds = 0;
   std::string role;
   std::string file;
+  std::string url;
   Link link;
 };
 
@@ -75,6 +77,11 @@ int playRole(const Arguments& arguments) {
   if (arguments.role == "daemon") {
     return runDaemon(arguments.file);
   }
+#ifdef ACKBOX_BENCH_POSTGRES
+  if (arguments.role == "replica") {
+    return runReplica(arguments.file, arguments.url);
+  }
+#endif
   return runReceiver(arguments.file, arguments.role == "receiver" ? Durability::powerCut : Durability::processCrash,
                      arguments.link);
 }
@@ -143,10 +150,12 @@ int main(int argc, char** argv) {
   app.add_flag("--smoke", arguments.smoke,
                "One run with next to no work: shows that all of it works, measures nothing");
   app.add_option("--role", arguments.role)
-      ->check(CLI::IsMember({"receiver", "receiver-normal", "floor", "relay", "neighbour", "backlog", "daemon"}))
+      ->check(
+          CLI::IsMember({"receiver", "receiver-normal", "floor", "relay", "neighbour", "backlog", "daemon", "replica"}))
       ->group("");
   app.add_option("--sync-delay-us", arguments.syncDelayMicroseconds)->group("");
   app.add_option("--file", arguments.file)->group("");
+  app.add_option("--url", arguments.url)->group("");
   app.add_option("--keys", arguments.link.keys)->group("");
   app.add_flag("--signed", arguments.link.isSigned)->group("");
   app.add_flag("--encrypted", arguments.link.isEncrypted)->group("");

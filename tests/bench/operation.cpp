@@ -59,6 +59,15 @@ std::span<const Operation> operations() {
                 serveMemory},
       Operation{"serveViews", "each view of the daemon with 1,000,000 messages and as many dead letters; small: 1,000",
                 serveViews},
+#ifdef ACKBOX_BENCH_POSTGRES
+      Operation{"postgresEndToEnd", "endToEnd with the sender's outbox in PostgreSQL; file: in a file",
+                postgresEndToEnd},
+      Operation{
+          "postgresReplicas",
+          "processes that deliver from one database: from an enqueue, and from SIGKILL of one, to the arrival; four "
+          "beside one",
+          postgresReplicas},
+#endif
   };
   return kOperations;
 }

@@ -47,5 +47,7 @@ struct Operation {
 [[nodiscard]] Measurement serveHandOver(const Settings& settings);
 [[nodiscard]] Measurement serveMemory(const Settings& settings);
 [[nodiscard]] Measurement serveViews(const Settings& settings);
+[[nodiscard]] Measurement postgresEndToEnd(const Settings& settings);
+[[nodiscard]] Measurement postgresReplicas(const Settings& settings);
 
 }  // namespace ackbox::bench

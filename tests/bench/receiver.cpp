@@ -10,6 +10,7 @@
 
 #include "ackbox/http_sender.hpp"
 #include "ackbox/inbound_server.hpp"
+#include "ackbox/postgres.hpp"
 #include "bench/effects.hpp"
 #include "bench/measured_disk.hpp"
 #include "bench/pace.hpp"
@@ -48,6 +49,16 @@ LogSink discardedLog() {
       throw std::logic_error("a record without a line");
     }
   };
+}
+
+OutboxManager openSender(const std::filesystem::path& file, [[maybe_unused]] const std::string& database,
+                         const OutboxOptions& options) {
+#ifdef ACKBOX_BENCH_POSTGRES
+  if (!database.empty()) {
+    return OutboxManager::open(PostgresLocation{database}, options);
+  }
+#endif
+  return OutboxManager::open(file, options);
 }
 
 }  // namespace
@@ -122,7 +133,7 @@ std::unique_ptr<OutboxManager> startSender(const std::filesystem::path& file, Du
   if (link.isEncrypted) {
     senderOptions.tls.authorityFile = link.keys / (std::string(kAuthority) + ".pem");
   }
-  auto manager = std::make_unique<OutboxManager>(OutboxManager::open(file, options));
+  auto manager = std::make_unique<OutboxManager>(openSender(file, link.database, options));
   manager->setSender(std::make_shared<HttpSender>(senderOptions));
   manager->start();
   return manager;

@@ -25,6 +25,8 @@ struct Link {
   std::uint32_t batchFrames = 0;
   /// Requests under way at once, each on a connection of its own; 0: as many as a peer gets by default.
   std::uint32_t maxRequests = 0;
+  /// Where the sender's outbox is in PostgreSQL; empty: in a file.
+  std::string database = {};
 };
 
 /// Makes a secret, an authority and the receiver's certificate in `folder`, for the length of a measurement.
