@@ -1,6 +1,7 @@
 // An outbox in PostgreSQL, on a server of this program's own with fsync, that several processes deliver from.
 //
-// End to end: as `endToEnd`, where the sender's outbox is in the database; beside it the same with a file.
+// End to end: as `endToEnd`, where the sender's outbox is in the database; beside it the same with a file, and the same
+// while a transaction is open that keeps VACUUM from removing what was deleted since.
 //
 // Replicas: two processes deliver to a receiver; this one enqueues only. How long after its enqueue returned a message
 // arrives; how long after SIGKILL of the process that was sending a message it arrives from the other one; and how much
@@ -39,6 +40,7 @@
 #include "bench/delivery.hpp"
 #include "bench/operation.hpp"
 #include "bench/replica.hpp"
+#include "support/postgres_client.hpp"
 #include "support/postgres_database.hpp"
 
 namespace ackbox::bench {
@@ -219,6 +221,18 @@ Latencies recoveryLatencies(const Settings& settings) {
   return latencies;
 }
 
+Delivery deliverFromDatabase(const Settings& settings, bool isBesideOpen) {
+  const PostgresDatabase database;
+  const testing::PostgresClient other(database.location());
+  if (isBesideOpen) {
+    other.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
+    other.run("SELECT 1");
+  }
+  Link link;
+  link.database = database.location();
+  return deliver(settings, Durability::powerCut, link);
+}
+
 double slowlyDelivered(const Settings& settings, std::size_t processes) {
   const PostgresDatabase database;
   std::atomic<std::uint64_t> arrived = 0;
@@ -268,17 +282,17 @@ int runReplica(const std::string& database, const std::string& url) {
 }
 
 Measurement postgresEndToEnd(const Settings& settings) {
-  const PostgresDatabase database;
-  Link link;
-  link.database = database.location();
   Measurement measurement;
-  const Delivery delivery = deliver(settings, Durability::powerCut, link);
+  const Delivery delivery = deliverFromDatabase(settings, false);
   measurement.figure("per_s", delivery.perSecond);
   measurement.figure("sender_cpu_us_per_message", delivery.senderCpuMicroseconds);
   measurement.figure("receiver_cpu_us_per_message", delivery.receiverCpuMicroseconds);
   const Delivery file = deliver(settings, Durability::powerCut);
   measurement.baseline("file_per_s", file.perSecond);
   measurement.ratio("per_s_over_file", delivery.perSecond, file.perSecond);
+  const Delivery besideOpen = deliverFromDatabase(settings, true);
+  measurement.figure("beside_open_transaction_per_s", besideOpen.perSecond);
+  measurement.ratio("beside_open_transaction_over_without", besideOpen.perSecond, delivery.perSecond);
   return measurement;
 }
 
