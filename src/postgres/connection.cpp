@@ -281,6 +281,11 @@ Result Connection::execute(std::string_view sql) {
   return checked(PQexec(handle_, expand(sql).c_str()), sql);
 }
 
+std::string Connection::whyLost() const {
+  const std::string_view text = handle_ == nullptr ? std::string_view() : PQerrorMessage(handle_);
+  return std::string(text.substr(0, text.find('\n')));
+}
+
 bool Connection::isLost() const noexcept {
   return PQstatus(handle_) != CONNECTION_OK;
 }

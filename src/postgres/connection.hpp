@@ -71,6 +71,8 @@ public:
   /// Runs statements without parameters, or one if others are posted; the result is that of the last one.
   Result execute(std::string_view sql);
 
+  /// What libpq said last, one line: for a connection that is lost.
+  [[nodiscard]] std::string whyLost() const;
   [[nodiscard]] bool isLost() const noexcept;
   /// Whether a statement has failed since `forgetOthers` for another transaction's sake.
   [[nodiscard]] bool hasLostRace() const noexcept { return hasLostRace_; }

@@ -87,6 +87,25 @@ private:
   std::thread thread_;
 };
 
+class NotedEvents final : public store::postgres::ConnectionEvents {
+public:
+  void lost(const std::string& why) override {
+    told.emplace_back("lost");
+    cause = why;
+  }
+  void back(std::chrono::milliseconds /*away*/) override { told.emplace_back("back"); }
+  void serverChanged(const std::string& former, const std::string& present) override {
+    if (endsAtChange) {
+      throw std::runtime_error("the process ends");
+    }
+    told.push_back(former + " to " + present);
+  }
+
+  std::vector<std::string> told;
+  std::string cause;
+  bool endsAtChange = false;
+};
+
 std::string refusalOf(const PostgresDatabase& database, Errc wanted) {
   try {
     const PostgresStore store(database.location(), {});
@@ -145,22 +164,19 @@ TEST_CASE("P7: a store whose restart fails half-way is an owner with a row after
 
 TEST_CASE("P13: a changed server is told with both of its names, at the opening and at a reconnection") {
   const PostgresDatabase database;
-  std::vector<std::string> told;
-  const auto note = [&](const std::string& former, const std::string& present) {
-    told.push_back(former + " to " + present);
-  };
-  { const PostgresStore first(database.location(), {}, {}, note); }
-  CHECK(told.empty());
+  const auto events = std::make_shared<NotedEvents>();
+  { const PostgresStore first(database.location(), {}, {}, events); }
+  CHECK(events->told.empty());
   const std::string present = database.run("SELECT server FROM ackbox.meta");
   database.run("UPDATE ackbox.meta SET server='1/00000001'");
-  PostgresStore store(database.location(), {}, {}, note);
-  CHECK(told == std::vector<std::string>{"1/00000001 to " + present});
+  PostgresStore store(database.location(), {}, {}, events);
+  CHECK(events->told == std::vector<std::string>{"1/00000001 to " + present});
+  events->told.clear();
   database.run("UPDATE ackbox.meta SET server='2/00000001'");
   database.run("SELECT pg_terminate_backend(" + std::to_string(store.serverProcess()) + ", 10000)");
   store.begin(true);
   store.rollback();
-  REQUIRE(told.size() == 2);
-  CHECK(told[1] == "2/00000001 to " + present);
+  CHECK(events->told == std::vector<std::string>{"lost", "2/00000001 to " + present, "back"});
 }
 
 TEST_CASE("P13: a changed server is told by the next process if one ends as it tells") {
@@ -170,13 +186,27 @@ TEST_CASE("P13: a changed server is told by the next process if one ends as it t
     return database.run("SELECT server FROM ackbox.meta");
   }();
   database.run("UPDATE ackbox.meta SET server='1/00000001'");
-  const auto end = [](const std::string&, const std::string&) { throw std::runtime_error("the process ends"); };
-  CHECK_THROWS_AS(PostgresStore(database.location(), {}, {}, end), std::runtime_error);
-  std::string told;
-  const PostgresStore next(database.location(), {}, {},
-                           [&](const std::string& former, const std::string&) { told = former; });
-  CHECK(told == "1/00000001");
+  const auto events = std::make_shared<NotedEvents>();
+  events->endsAtChange = true;
+  CHECK_THROWS_AS(PostgresStore(database.location(), {}, {}, events), std::runtime_error);
+  events->endsAtChange = false;
+  const PostgresStore next(database.location(), {}, {}, events);
+  CHECK(events->told == std::vector<std::string>{"1/00000001 to " + present});
   CHECK(database.run("SELECT server FROM ackbox.meta") == present);
+}
+
+TEST_CASE("P13: a lost connection is told once, with its cause, however often it is tried in vain") {
+  const PostgresDatabase database;
+  Door door;
+  const auto events = std::make_shared<NotedEvents>();
+  PostgresStore store("host=" + door.folder() + " user=postgres dbname=" + database.name(), {}, {}, events);
+  door.close();
+  database.run("SELECT pg_terminate_backend(" + std::to_string(store.serverProcess()) + ", 10000)");
+  for (int turn = 0; turn < 3; ++turn) {
+    CHECK_THROWS_AS(store.begin(true), Error);
+  }
+  CHECK(events->told == std::vector<std::string>{"lost"});
+  CHECK(events->cause.find("terminating connection") != std::string::npos);
 }
 
 TEST_CASE("tables of an earlier version, and of a later one, are refused, with the remedy") {

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "postgres/connection.hpp"
 #include "store/decisions/uuid.hpp"
 #include "store/place.hpp"
+#include "store/postgres/connection_events.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/read/reader.hpp"
 #include "store/postgres/signs.hpp"
@@ -19,6 +21,40 @@
 namespace ackbox {
 namespace {
 
+// What happens to a store's connection, in the log of its outbox.
+class LoggedConnection final : public store::postgres::ConnectionEvents {
+public:
+  LoggedConnection(const OutboxOptions& options, std::string name)
+      : log_(options.log, options.logLevel, options.clock), name_(std::move(name)) {}
+
+  void notDurable(const std::string& why) {
+    log_.writeUnasked(LogLevel::warning, "not-durable", name_, why, {{"file", name_}});
+  }
+  void lost(const std::string& cause) override {
+    log_.write(
+        LogLevel::warning, "database-away",
+        "the connection to the database was lost and is made anew; what is stored waits, and enqueues fail until "
+        "then",
+        {{"file", name_}, {"cause", cause}});
+  }
+  void back(std::chrono::milliseconds away) override {
+    log_.write(
+        LogLevel::info, "database-back", "there is a connection to the database again",
+        {{"file", name_}, {"away_s", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(away).count())}});
+  }
+  void serverChanged(const std::string& former, const std::string& present) override {
+    log_.writeUnasked(LogLevel::warning, "server-changed", name_,
+                      "another server has the database, such as a standby that was promoted: if it was asynchronous, "
+                      "commits that the former one acknowledged may be missing; peers that know of such messages are "
+                      "held",
+                      {{"file", name_}, {"former", former}, {"present", present}});
+  }
+
+private:
+  manager::Log log_;
+  const std::string name_;
+};
+
 class Database final : public store::Place {
 public:
   explicit Database(const PostgresLocation& location)
@@ -26,19 +62,10 @@ public:
 
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::unique_ptr<store::Store> open(const OutboxOptions& options) const override {
-    const auto warn = [sink = options.log, least = options.logLevel, clock = options.clock, name = name_](
-                          const char* event, const std::string& why, manager::Log::Fields fields) {
-      manager::Log(sink, least, clock).writeUnasked(LogLevel::warning, event, name, why, fields);
-    };
-    const auto warnOfServer = [warn, name = name_](const std::string& former, const std::string& present) {
-      warn("server-changed",
-           "another server has the database, such as a standby that was promoted: if it was asynchronous, commits that "
-           "the former one acknowledged may be missing; peers that know of such messages are held",
-           {{"file", name}, {"former", former}, {"present", present}});
-    };
-    auto store = std::make_unique<store::postgres::PostgresStore>(location_, options, token_, warnOfServer);
+    const auto events = std::make_shared<LoggedConnection>(options, name_);
+    auto store = std::make_unique<store::postgres::PostgresStore>(location_, options, token_, events);
     if (const std::string& why = store->whyUnsafe(); !why.empty()) {
-      warn("not-durable", why, {{"file", name_}});
+      events->notDurable(why);
     }
     return store;
   }

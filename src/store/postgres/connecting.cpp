@@ -46,9 +46,19 @@ void PostgresStore::Impl::open() {
   }
 }
 
+void PostgresStore::Impl::reconnect() {
+  if (!lostAt) {
+    lostAt = options.clock->steadyNow();
+    if (events) {
+      events->lost(connection.whyLost());
+    }
+  }
+  connection.reconnect();
+}
+
 // As another owner: a process that found the lock free has put back what the former one had.
 void PostgresStore::Impl::restart() {
-  connection.reconnect();
+  reconnect();
   try {
     limitWaits();
     discovery.startOver(context.recallsMade);
@@ -63,6 +73,10 @@ void PostgresStore::Impl::restart() {
     connection.drop();
     throw;
   }
+  const std::optional<SteadyTime> since = std::exchange(lostAt, std::nullopt);
+  if (since && events) {
+    events->back(std::chrono::duration_cast<std::chrono::milliseconds>(options.clock->steadyNow() - *since));
+  }
 }
 
 // In the transaction of an opening or a reconnection. With an asynchronous standby, a promotion loses commits; each has
@@ -75,15 +89,15 @@ void PostgresStore::Impl::noteServer() {
       "(SELECT (SELECT system_identifier FROM pg_control_system())||'/'||"
       "left(pg_walfile_name(pg_current_wal_insert_lsn()),8) AS server) AS n WHERE m.server<>n.server RETURNING "
       "o.server,n.server");
-  if (onServerChanged && !changed.empty() && !changed.front().view(0).empty()) {
-    onServerChanged(changed.front().text(0), changed.front().text(1));
+  if (events && !changed.empty() && !changed.front().view(0).empty()) {
+    events->serverChanged(changed.front().text(0), changed.front().text(1));
   }
 }
 
 // The connection was lost before the answer to a COMMIT came. The former connection's process may still be at it: once
 // its lock is free, it has ended.
 bool PostgresStore::Impl::hasCommitted() {
-  connection.reconnect();
+  reconnect();
   bool isCommitted = false;
   try {
     limitWaits();

@@ -35,8 +35,8 @@ inline std::string setLockWait(std::string_view scope, std::chrono::milliseconds
 
 struct PostgresStore::Impl {
   Impl(const std::string& location, const OutboxOptions& givenOptions, const std::string& token,
-       ServerChanged whenServerChanged)
-      : options(validated(givenOptions)), connection(location), onServerChanged(std::move(whenServerChanged)) {
+       std::shared_ptr<ConnectionEvents> givenEvents)
+      : options(validated(givenOptions)), connection(location), events(std::move(givenEvents)) {
     if (!token.empty()) {
       notifier.emplace(location, token);
     }
@@ -49,6 +49,7 @@ struct PostgresStore::Impl {
   void open();
   [[nodiscard]] std::chrono::milliseconds patience() const noexcept;
   void limitWaits();
+  void reconnect();
   void restart();
   void noteServer();
   [[nodiscard]] bool hasCommitted();
@@ -95,7 +96,9 @@ struct PostgresStore::Impl {
   std::uint64_t epoch = 0;
   OpeningLook look;
   std::string unsafe;
-  const ServerChanged onServerChanged;
+  const std::shared_ptr<ConnectionEvents> events;
+  // The connection was lost, and there is none yet.
+  std::optional<SteadyTime> lostAt;
   std::optional<SteadyTime> tidiedAt;
   int scopes = 0;
   // Foreign code runs: `handlerOutbox` is the outbox.

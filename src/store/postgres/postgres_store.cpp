@@ -44,8 +44,8 @@ void PostgresStore::Impl::begun(const Row& meta) {
 }
 
 PostgresStore::PostgresStore(const std::string& location, const OutboxOptions& options, const std::string& token,
-                             ServerChanged onServerChanged)
-    : impl_(std::make_unique<Impl>(location, options, token, std::move(onServerChanged))) {
+                             std::shared_ptr<ConnectionEvents> events)
+    : impl_(std::make_unique<Impl>(location, options, token, std::move(events))) {
   impl_->open();
 }
 

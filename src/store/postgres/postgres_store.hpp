@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ackbox/options.hpp"
+#include "store/postgres/connection_events.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::store::postgres {
@@ -19,16 +20,11 @@ namespace ackbox::store::postgres {
 /// Thread-safety: as `store::Store`.
 class PostgresStore final : public store::Store {
 public:
-  /// Called with the former server and the present one, each as `system identifier/timeline`, on the thread that uses
-  /// the store: the present one may lack commits of the former one, as a standby may that was promoted. At least once
-  /// for each change that a process of the database sees.
-  using ServerChanged = std::function<void(const std::string& former, const std::string& present)>;
-
   /// Makes the schema if it is missing, registers this process as an owner, and releases the rows of dead owners.
   /// `location`: a connection string or URL of libpq. With a token, other processes get a sign of each commit of
   /// messages, see `Notifier`.
   PostgresStore(const std::string& location, const OutboxOptions& options, const std::string& token = {},
-                ServerChanged onServerChanged = {});
+                std::shared_ptr<ConnectionEvents> events = nullptr);
   ~PostgresStore() override;
 
   void begin(bool durable, bool patient = true) override;
