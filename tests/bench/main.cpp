@@ -78,8 +78,9 @@ int playRole(const Arguments& arguments) {
     return runDaemon(arguments.file);
   }
 #ifdef ACKBOX_BENCH_POSTGRES
-  if (arguments.role == "replica") {
-    return runReplica(arguments.file, arguments.url);
+  if (arguments.role == "replica" || arguments.role == "native-replica") {
+    return runReplica(arguments.file, arguments.url,
+                      arguments.role == "replica" ? PeerProfile::webhook : PeerProfile::native);
   }
 #endif
   return runReceiver(arguments.file, arguments.role == "receiver" ? Durability::powerCut : Durability::processCrash,
@@ -150,8 +151,8 @@ int main(int argc, char** argv) {
   app.add_flag("--smoke", arguments.smoke,
                "One run with next to no work: shows that all of it works, measures nothing");
   app.add_option("--role", arguments.role)
-      ->check(
-          CLI::IsMember({"receiver", "receiver-normal", "floor", "relay", "neighbour", "backlog", "daemon", "replica"}))
+      ->check(CLI::IsMember({"receiver", "receiver-normal", "floor", "relay", "neighbour", "backlog", "daemon",
+                             "replica", "native-replica"}))
       ->group("");
   app.add_option("--sync-delay-us", arguments.syncDelayMicroseconds)->group("");
   app.add_option("--file", arguments.file)->group("");

@@ -62,6 +62,8 @@ std::span<const Operation> operations() {
 #ifdef ACKBOX_BENCH_POSTGRES
       Operation{"postgresEndToEnd", "endToEnd with the sender's outbox in PostgreSQL; file: in a file",
                 postgresEndToEnd},
+      Operation{"postgresSessions", "four processes, killed one after the other, and 10,000 sessions, to one receiver",
+                postgresSessions},
       Operation{
           "postgresReplicas",
           "processes that deliver from one database: from an enqueue, and from SIGKILL of one, to the arrival; four "

@@ -48,6 +48,7 @@ struct Operation {
 [[nodiscard]] Measurement serveMemory(const Settings& settings);
 [[nodiscard]] Measurement serveViews(const Settings& settings);
 [[nodiscard]] Measurement postgresEndToEnd(const Settings& settings);
+[[nodiscard]] Measurement postgresSessions(const Settings& settings);
 [[nodiscard]] Measurement postgresReplicas(const Settings& settings);
 
 }  // namespace ackbox::bench

@@ -6,6 +6,8 @@
 // Replicas: two processes deliver to a receiver; this one enqueues only. How long after its enqueue returned a message
 // arrives; how long after SIGKILL of the process that was sending a message it arrives from the other one; and how much
 // four processes deliver beside one, to a receiver that takes 20 ms for each message.
+//
+// Sessions: four processes deliver messages of 10,000 sessions to a real receiver, and are killed one after the other.
 
 #include <algorithm>
 #include <array>
@@ -38,8 +40,10 @@
 #include "ackbox/postgres.hpp"
 #include "bench/child_process.hpp"
 #include "bench/delivery.hpp"
+#include "bench/effects.hpp"
 #include "bench/operation.hpp"
 #include "bench/replica.hpp"
+#include "bench/scratch.hpp"
 #include "support/postgres_client.hpp"
 #include "support/postgres_database.hpp"
 
@@ -58,6 +62,9 @@ constexpr std::uint64_t kMessagesTimed = 200;
 constexpr std::uint64_t kKills = 200;
 // More than four processes deliver to the slow receiver in the time.
 constexpr std::uint64_t kSlowMessagesPerSecond = 4'000;
+constexpr std::uint64_t kManySessions = 10'000;
+constexpr std::uint64_t kMessagesOfSessions = 200'000;
+constexpr std::uint64_t kKillsOfSessions = 40;
 
 /// A webhook: 204 for each message, as soon as `answer` says how long after its arrival; never without.
 class Webhook {
@@ -143,17 +150,22 @@ private:
   std::vector<Seen> seen_;
 };
 
-OutboxOptions replicaOptions(const std::string& url) {
+OutboxOptions replicaOptions(const std::string& url, PeerProfile profile = PeerProfile::webhook) {
   OutboxOptions options = outboxOptions(Durability::powerCut);
   PeerOptions& peer = options.peers.emplace_back();
   peer.url = url;
-  peer.profile = PeerProfile::webhook;
+  peer.profile = profile;
+  if (profile == PeerProfile::native) {
+    peer.agent = kReceiverAgent;
+  }
   return options;
 }
 
-std::unique_ptr<ChildProcess> replica(const PostgresDatabase& database, const std::string& url) {
+std::unique_ptr<ChildProcess> replica(const PostgresDatabase& database, const std::string& url,
+                                      PeerProfile profile = PeerProfile::webhook) {
+  const char* const role = profile == PeerProfile::webhook ? "replica" : "native-replica";
   auto process = std::make_unique<ChildProcess>(
-      std::vector<std::string>{"--role", "replica", "--file", database.location(), "--url", url});
+      std::vector<std::string>{"--role", role, "--file", database.location(), "--url", url});
   static_cast<void>(process->readLine());
   return process;
 }
@@ -233,6 +245,17 @@ Delivery deliverFromDatabase(const Settings& settings, bool isBesideOpen) {
   return deliver(settings, Durability::powerCut, link);
 }
 
+void enqueueAll(OutboxManager& manager, std::uint64_t count, std::uint64_t sessions) {
+  constexpr std::uint64_t kTogether = 500;
+  for (std::uint64_t first = 0; first < count; first += kTogether) {
+    std::vector<Frame> frames;
+    for (std::uint64_t number = first; number < std::min(count, first + kTogether); ++number) {
+      frames.push_back(frameOf(number, sessions));
+    }
+    static_cast<void>(manager.enqueueBatch(frames));
+  }
+}
+
 double slowlyDelivered(const Settings& settings, std::size_t processes) {
   const PostgresDatabase database;
   std::atomic<std::uint64_t> arrived = 0;
@@ -243,14 +266,7 @@ double slowlyDelivered(const Settings& settings, std::size_t processes) {
   OutboxManager manager = OutboxManager::open(PostgresLocation{database.location()}, replicaOptions(webhook.url()));
   const auto seconds = static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(settings.duration).count());
   const std::uint64_t count = settings.count != 0 ? settings.count : (seconds + 1) * kSlowMessagesPerSecond;
-  constexpr std::uint64_t kTogether = 500;
-  for (std::uint64_t first = 0; first < count; first += kTogether) {
-    std::vector<Frame> frames;
-    for (std::uint64_t number = first; number < std::min(count, first + kTogether); ++number) {
-      frames.push_back(frameOf(number, kSessions));
-    }
-    static_cast<void>(manager.enqueueBatch(frames));
-  }
+  enqueueAll(manager, count, kSessions);
   std::vector<std::unique_ptr<ChildProcess>> replicas;
   for (std::size_t process = 0; process < processes; ++process) {
     replicas.push_back(replica(database, webhook.url()));
@@ -270,8 +286,8 @@ double slowlyDelivered(const Settings& settings, std::size_t processes) {
 
 }  // namespace
 
-int runReplica(const std::string& database, const std::string& url) {
-  OutboxManager manager = OutboxManager::open(PostgresLocation{database}, replicaOptions(url));
+int runReplica(const std::string& database, const std::string& url, PeerProfile profile) {
+  OutboxManager manager = OutboxManager::open(PostgresLocation{database}, replicaOptions(url, profile));
   manager.setSender(std::make_shared<HttpSender>());
   manager.start();
   std::cout << "ready" << std::endl;
@@ -293,6 +309,42 @@ Measurement postgresEndToEnd(const Settings& settings) {
   const Delivery besideOpen = deliverFromDatabase(settings, true);
   measurement.figure("beside_open_transaction_per_s", besideOpen.perSecond);
   measurement.ratio("beside_open_transaction_over_without", besideOpen.perSecond, delivery.perSecond);
+  return measurement;
+}
+
+Measurement postgresSessions(const Settings& settings) {
+  const std::uint64_t count = settings.count != 0 ? settings.count : kMessagesOfSessions;
+  const std::filesystem::path file = freshDatabase(settings.folder, "receiver");
+  const PostgresDatabase database;
+  Receiver receiver(file, Durability::powerCut);
+  OutboxManager manager =
+      OutboxManager::open(PostgresLocation{database.location()}, replicaOptions(receiver.url(), PeerProfile::native));
+  enqueueAll(manager, count, kManySessions);
+  std::array<std::unique_ptr<ChildProcess>, 4> replicas;
+  const auto start = [&](std::size_t place) {
+    replicas[place] = replica(database, receiver.url(), PeerProfile::native);
+  };
+  for (std::size_t place = 0; place < replicas.size(); ++place) {
+    start(place);
+  }
+  const Steady::time_point begin = Steady::now();
+  std::uint64_t kills = 0;
+  for (std::uint64_t acked = 0; acked < count; acked = manager.getStats().acked) {
+    if (Steady::now() - begin > std::chrono::minutes(10)) {
+      throw std::runtime_error("not all messages are acknowledged after ten minutes");
+    }
+    if (acked * kKillsOfSessions > kills * count) {
+      start(kills++ % replicas.size());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  Measurement measurement;
+  measurement.figure("per_s", perSecond(count, Steady::now() - begin));
+  measurement.figure("kills", static_cast<double>(kills));
+  replicas = {};
+  receiver.finish();
+  verifyEffects(file, count);
+  removeDatabase(file);
   return measurement;
 }
 
