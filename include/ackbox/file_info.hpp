@@ -46,7 +46,7 @@ struct FileInfo {
   std::string logNotBatched = {};
 };
 
-/// What `OutboxOperator::makeNewStore` did.
+/// What `OutboxOperator::makeNewStore`, or that of a database, did.
 struct NewStoreReport {
   /// The old identity, and the new one.
   std::string originBefore = {};
@@ -60,7 +60,7 @@ struct NewStoreReport {
   std::uint64_t ackedLeftOut = 0;
 };
 
-/// What `OutboxOperator::migrateFile` did, or would do.
+/// What `OutboxOperator::migrateFile` or `migrateDatabase` did, or would do.
 struct MigrationReport {
   /// The version of the tables before, and that of this release.
   std::int64_t from = 0;
@@ -69,8 +69,11 @@ struct MigrationReport {
   std::string writtenBy = {};
   /// A sentence on each change of a version, in their order; none if there is nothing to do.
   std::vector<std::string> changes = {};
-  /// The copy of the file as it was; empty if nothing was done.
+  /// The copy of the file as it was; empty if nothing was done, and of a database.
   std::filesystem::path backup = {};
+  /// Of a database: processes that know this version of the tables, or a later one, may have it open meanwhile and
+  /// afterwards; others are stopped. 0: of a file, which no process may have open.
+  std::int64_t least = 0;
 };
 
 }  // namespace ackbox

@@ -1,6 +1,6 @@
 // Goal: what fails is told as what it is, once, and leaves nothing half done: P5 P7 P12.
 // Method: the server's codes; a server that is out of reach, behind a counter of connections; triggers that refuse a
-// statement; tables of another version; a child that was forked.
+// statement; a child that was forked.
 
 #include <doctest/doctest.h>
 #include <sys/socket.h>
@@ -21,13 +21,11 @@
 
 #include "ackbox/error.hpp"
 #include "postgres/connection.hpp"
-#include "store/postgres/outbound/application_writer.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/read/reader.hpp"
 #include "store/writer.hpp"
 #include "store_conformance/inbound.hpp"
 #include "store_conformance/messages.hpp"
-#include "support/postgres_client.hpp"
 #include "support/postgres_database.hpp"
 #include "support/temp_dir.hpp"
 
@@ -105,16 +103,6 @@ public:
   std::string cause;
   bool endsAtChange = false;
 };
-
-std::string refusalOf(const PostgresDatabase& database, Errc wanted) {
-  try {
-    const PostgresStore store(database.location(), {});
-  } catch (const Error& error) {
-    CHECK(error.code() == wanted);
-    return error.what();
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -207,20 +195,6 @@ TEST_CASE("P13: a lost connection is told once, with its cause, however often it
   }
   CHECK(events->told == std::vector<std::string>{"lost"});
   CHECK(events->cause.find("terminating connection") != std::string::npos);
-}
-
-TEST_CASE("tables of an earlier version, and of a later one, are refused, with the remedy") {
-  const PostgresDatabase database;
-  { const PostgresStore made(database.location(), {}); }
-  const PostgresClient application(database.location());
-  database.run("UPDATE ackbox.meta SET version=version-1,written_by='0.0.9'");
-  const std::string problem = refusalOf(database, Errc::schemaTooOld);
-  CHECK(problem.find("made by ackbox 0.0.9") != std::string::npos);
-  CHECK(problem.find("DROP SCHEMA ackbox CASCADE") != std::string::npos);
-  CHECK_THROWS_AS(store::postgres::PostgresReader(database.location(), {}), Error);
-  CHECK_THROWS_AS(store::postgres::ApplicationWriter(application.connection.get(), {}), Error);
-  database.run("UPDATE ackbox.meta SET version=version+2");
-  CHECK(refusalOf(database, Errc::schemaTooNew).find("version") != std::string::npos);
 }
 
 TEST_CASE("counts that were lost are counted again from the rows") {

@@ -1,27 +1,21 @@
-#include <algorithm>
-#include <chrono>
 #include <exception>
 #include <utility>
 
 #include "store/decisions/uuid.hpp"
 #include "store/postgres/parts.hpp"
 #include "store/postgres/schema/migrating.hpp"
+#include "store/postgres/schema/version_check.hpp"
 
 namespace ackbox::store::postgres {
 
-// 0 would be for ever.
-std::chrono::milliseconds PostgresStore::Impl::patience() const noexcept {
-  return std::max(options.busyTimeout, std::chrono::milliseconds(1));
-}
-
 // Outside the store's transactions, such as at the opening.
 void PostgresStore::Impl::limitWaits() {
-  connection.execute(setLockWait("", patience()));
+  connection.execute(setLockWait("", options.busyTimeout));
 }
 
 void PostgresStore::Impl::open() {
   limitWaits();
-  makeSchema(connection, options);
+  makeSchema(connection, options, schema);
   if (connection.execute("SELECT current_setting('fsync')='on' AND current_setting('full_page_writes')='on'")
           .front()
           .integer(0) == 0) {
@@ -29,10 +23,11 @@ void PostgresStore::Impl::open() {
   }
   connection.execute("BEGIN");
   try {
+    requireFit(versionInTransaction(connection), schema);
     const Result meta = connection.run(
-        "INSERT INTO #meta(id,version,written_by,origin,epoch) VALUES(1,$1,$2,$3,1) ON CONFLICT(id) DO UPDATE SET "
-        "epoch=#meta.epoch+1 RETURNING origin,epoch",
-        kSchemaVersion, ACKBOX_VERSION, randomUuid(*options.random));
+        "INSERT INTO #meta(id,origin,epoch) VALUES(1,$1,1) ON CONFLICT(id) DO UPDATE SET epoch=#meta.epoch+1 "
+        "RETURNING origin,epoch",
+        randomUuid(*options.random));
     origin = meta.front().text(0);
     noteServer();
     begun(connection.run("SELECT epoch,orders,recalls FROM #meta").front());
@@ -64,6 +59,8 @@ void PostgresStore::Impl::restart() {
     discovery.startOver(context.recallsMade);
     holds.restart();
     connection.execute("BEGIN");
+    requireFit(versionInTransaction(connection), schema);
+    requireOrigin();
     noteServer();
     owners.registerSelf();
     owners.releaseDead();
@@ -76,6 +73,15 @@ void PostgresStore::Impl::restart() {
   const std::optional<SteadyTime> since = std::exchange(lostAt, std::nullopt);
   if (since && events) {
     events->back(std::chrono::duration_cast<std::chrono::milliseconds>(options.clock->steadyNow() - *since));
+  }
+}
+
+// While this process was away, an operator may have made the outbox a new store: this one has the old identity.
+void PostgresStore::Impl::requireOrigin() {
+  const Result meta = connection.run("SELECT origin FROM #meta");
+  isReplaced = meta.empty() || meta.front().view(0) != origin;
+  if (isReplaced) {
+    throw Error(Errc::databaseReplaced, "it has another identity than when it was opened");
   }
 }
 

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "postgres/values.hpp"
+#include "store/postgres/lock_wait.hpp"
 #include "store/postgres/schema/migrating.hpp"
 #include "store/postgres/schema/rules.hpp"
+#include "store/postgres/schema/version_check.hpp"
 
 namespace ackbox::store::postgres {
 namespace {
@@ -39,7 +41,8 @@ OutboxOptions making(OutboxOptions options) {
 }  // namespace
 
 MovedDatabase::MovedDatabase(const std::string& location, const OutboxOptions& options) : connection_(location) {
-  makeSchema(connection_, making(options));
+  connection_.execute(setLockWait("", options.busyTimeout));
+  makeSchema(connection_, making(options), schema_);
 }
 
 std::string MovedDatabase::identity() {
@@ -53,14 +56,14 @@ std::string MovedDatabase::identity() {
 
 MovedDatabase::Found MovedDatabase::beginMove(const MovedOutbox& outbox) {
   connection_.execute("BEGIN");
+  requireFit(versionInTransaction(connection_), schema_);
   // A process that was killed may have a COMMIT under way.
   connection_.execute("SELECT pg_advisory_xact_lock(hashtext('ackbox move'))");
   // A process that opens a store meanwhile waits for this row.
   const Result made = connection_.run(
-      "INSERT INTO #meta(id,version,written_by,origin,epoch,orders,recalls,inbox_orders) "
-      "VALUES(1,$1,$2,$3,$4,$5,$6,$7) "
-      "ON CONFLICT DO NOTHING RETURNING 1",
-      kSchemaVersion, ACKBOX_VERSION, outbox.origin, outbox.epoch, outbox.orders, outbox.recalls, outbox.inboxOrders);
+      "INSERT INTO #meta(id,origin,epoch,orders,recalls,inbox_orders) VALUES(1,$1,$2,$3,$4,$5) ON CONFLICT DO NOTHING "
+      "RETURNING 1",
+      outbox.origin, outbox.epoch, outbox.orders, outbox.recalls, outbox.inboxOrders);
   if (!made.empty()) {
     return Found::nothing;
   }

@@ -10,6 +10,7 @@
 #include "postgres/copy.hpp"
 #include "store/moving.hpp"
 #include "store/postgres/names.hpp"
+#include "store/postgres/schema/versions.hpp"
 
 namespace ackbox::store::postgres {
 
@@ -37,6 +38,7 @@ public:
   void commit();
 
 private:
+  const Schema& schema_ = currentSchema();
   Connection connection_;
   std::optional<Copy> copy_;
   std::vector<bool> isForPeople_;

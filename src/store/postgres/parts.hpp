@@ -1,6 +1,7 @@
 // The parts of the store in PostgreSQL, and what they share: its own sources' only.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "base/options.hpp"
 #include "store/postgres/inbound/inbound_marks.hpp"
 #include "store/postgres/inbound/inbox.hpp"
+#include "store/postgres/lock_wait.hpp"
 #include "store/postgres/outbound/claims.hpp"
 #include "store/postgres/outbound/dead_letters.hpp"
 #include "store/postgres/outbound/discovery.hpp"
@@ -24,14 +26,10 @@
 #include "store/postgres/peers/peers.hpp"
 #include "store/postgres/peers/subscriptions.hpp"
 #include "store/postgres/postgres_store.hpp"
+#include "store/postgres/schema/versions.hpp"
 #include "store/postgres/signs.hpp"
 
 namespace ackbox::store::postgres {
-
-// How long statements wait for a lock.
-inline std::string setLockWait(std::string_view scope, std::chrono::milliseconds most) {
-  return std::string("SET ").append(scope).append("lock_timeout=").append(std::to_string(most.count()));
-}
 
 struct PostgresStore::Impl {
   Impl(const std::string& location, const OutboxOptions& givenOptions, const std::string& token,
@@ -47,11 +45,11 @@ struct PostgresStore::Impl {
   }
 
   void open();
-  [[nodiscard]] std::chrono::milliseconds patience() const noexcept;
   void limitWaits();
   void reconnect();
   void restart();
   void noteServer();
+  void requireOrigin();
   [[nodiscard]] bool hasCommitted();
   [[nodiscard]] FailedFor whyFailed() const noexcept;
   void begun(const Row& meta);
@@ -63,6 +61,7 @@ struct PostgresStore::Impl {
   }
 
   OutboxOptions options;
+  const Schema& schema = currentSchema();
   Connection connection;
   LatencyWindow window;
   Counts counts{connection, true};
@@ -93,6 +92,8 @@ struct PostgresStore::Impl {
 
   std::optional<Notifier> notifier;
   std::string origin;
+  // The database has another outbox than at the opening.
+  std::atomic<bool> isReplaced = false;
   std::uint64_t epoch = 0;
   OpeningLook look;
   std::string unsafe;

@@ -8,6 +8,7 @@
 #include "store/failure.hpp"
 #include "store/postgres/parts.hpp"
 #include "store/postgres/schema/migrating.hpp"
+#include "store/postgres/schema/version_check.hpp"
 
 namespace ackbox::store::postgres {
 namespace {
@@ -85,8 +86,12 @@ void PostgresStore::begin(bool durable, bool patient) {
       connection.post(impl_->waits);
       const Result meta = connection.run(
           "SELECT epoch,orders,recalls,EXISTS(SELECT 1 FROM #owners WHERE id<>$1),CASE WHEN $2 THEN "
-          "pg_current_xact_id()::text ELSE '' END FROM #meta",
+          "pg_current_xact_id()::text ELSE '' END,least FROM #schema,#meta",
           impl_->context.owner, durable);
+      if (meta.empty()) {
+        throw Error(Errc::databaseReplaced, "it has no identity any more");
+      }
+      requireLeast(connection, meta.front().as<int>(5), impl_->schema);
       impl_->begun(meta.front());
       impl_->owners.noteShared(meta.front().integer(3) != 0);
       impl_->transaction = meta.front().text(4);
@@ -164,7 +169,7 @@ void PostgresStore::savepoint() {
   impl_->each([](Memory& memory) { memory.flush(); });
   impl_->connection.post("SAVEPOINT s" + std::to_string(++impl_->scopes));
   // A handler's statements are planned as on any connection. All work of the process waits while they wait for a lock.
-  impl_->connection.post(setLockWait("LOCAL ", impl_->patience()));
+  impl_->connection.post(setLockWait("LOCAL ", impl_->options.busyTimeout));
   impl_->connection.planFreely();
   impl_->connection.runPosted();
   impl_->each([](Memory& memory) { memory.scopeBegun(); });
@@ -323,6 +328,10 @@ const std::string& PostgresStore::origin() const noexcept {
 
 std::uint64_t PostgresStore::epoch() const noexcept {
   return impl_->epoch;
+}
+
+bool PostgresStore::isReplaced() const noexcept {
+  return impl_->isReplaced;
 }
 
 std::int64_t PostgresStore::owner() const noexcept {

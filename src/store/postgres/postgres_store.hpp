@@ -71,7 +71,7 @@ public:
   [[nodiscard]] const OpeningLook& openingLook() const noexcept override;
   [[nodiscard]] std::string whyLogNotBatched() const override { return {}; }
   [[nodiscard]] SyncHealth syncHealth() const noexcept override { return {}; }
-  [[nodiscard]] bool isReplaced() const noexcept override { return false; }
+  [[nodiscard]] bool isReplaced() const noexcept override;
   [[nodiscard]] std::filesystem::path ownersFile() const override { return {}; }
   [[nodiscard]] const LatencyWindow& latencies() const noexcept override;
 

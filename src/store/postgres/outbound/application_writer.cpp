@@ -1,6 +1,7 @@
 #include "store/postgres/outbound/application_writer.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,14 +9,14 @@
 #include "base/options.hpp"
 #include "store/decisions/known_peers.hpp"
 #include "store/postgres/outbound/enqueue_steps.hpp"
-#include "store/postgres/schema/migrating.hpp"
+#include "store/postgres/schema/version_check.hpp"
 
 namespace ackbox::store::postgres {
 
 struct ApplicationWriter::Impl {
   Impl(PGconn* handle, const OutboxOptions& givenOptions) : options(validated(givenOptions)), connection(handle) {
     context.flushRows = [this] { rows.flush(); };
-    requireSchema(connection);
+    requireFit(versionOf(connection), schema);
   }
 
   template <typename Work>
@@ -42,15 +43,19 @@ struct ApplicationWriter::Impl {
     if (!options.adoptPeers && std::ranges::find(configured, name, &PeerOptions::name) == configured.end()) {
       return std::nullopt;
     }
+    // With one way to the server. No row: the tables were migrated since the transaction's snapshot was taken.
     const Result result = connection.run(
-        "SELECT id,current_setting('synchronous_commit')='off' FROM #peers WHERE name=$1 AND removed_at_ms=0", name);
-    if (result.empty()) {
+        "SELECT least,p.id,current_setting('synchronous_commit')='off' FROM #schema LEFT JOIN #peers AS p ON p.name=$1 "
+        "AND p.removed_at_ms=0",
+        name);
+    requireLeast(connection, result.empty() ? INT_MAX : result.front().as<int>(0), schema);
+    if (result.front().isNull(1)) {
       return std::nullopt;
     }
-    if (result.front().integer(1) != 0) {
+    if (result.front().integer(2) != 0) {
       waitForSync();
     }
-    return result.front().integer(0);
+    return result.front().integer(1);
   }
   // For this transaction alone: behind a pooler, the next one may be on another connection to the server.
   void waitForSync() {
@@ -61,6 +66,7 @@ struct ApplicationWriter::Impl {
   }
 
   const OutboxOptions options;
+  const Schema& schema = currentSchema();
   Connection connection;
   // Its transactions are the application's: they change no row that they have not made, and so wait for nobody.
   Counts counts{connection, false};
@@ -82,6 +88,7 @@ EnqueueReceipt ApplicationWriter::enqueue(const Frame& frame) {
 
 PublishReceipt ApplicationWriter::publish(const Frame& frame) {
   return impl_->run([&] {
+    requireFit(versionInTransaction(impl_->connection), impl_->schema);
     impl_->waitForSync();
     return impl_->steps.publish(frame, subscribersOf(impl_->connection, frame));
   });

@@ -7,11 +7,13 @@
 #include "base/mutex.hpp"
 #include "base/options.hpp"
 #include "store/postgres/counts.hpp"
+#include "store/postgres/lock_wait.hpp"
 #include "store/postgres/read/explainer.hpp"
 #include "store/postgres/read/inbox_reader.hpp"
 #include "store/postgres/read/message_pages.hpp"
 #include "store/postgres/schema/migrating.hpp"
 #include "store/postgres/schema/rules.hpp"
+#include "store/postgres/schema/version_check.hpp"
 
 namespace ackbox::store::postgres {
 namespace {
@@ -64,7 +66,8 @@ struct PostgresReader::Impl {
         pages(connection, options),
         explainer(connection, options, std::move(peers)),
         inboxReader(connection, options) {
-    makeSchema(connection, options);
+    limitWaits();
+    makeSchema(connection, options, schema);
   }
 
   /// One snapshot for all that `read` reads.
@@ -84,17 +87,27 @@ struct PostgresReader::Impl {
     }
   }
 
+  // Nothing waits for a migration for longer.
+  void limitWaits() { connection.execute(setLockWait("", options.busyTimeout)); }
+
   // A server that has gone is found out by the first statement.
   void begin() ACKBOX_REQUIRES(mutex) {
     for (bool isSecond = connection.isLost();; isSecond = true) {
-      if (isSecond) {
+      if (connection.isLost()) {
         connection.reconnect();
+        limitWaits();
       }
       try {
-        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ");
+        connection.post("BEGIN ISOLATION LEVEL REPEATABLE READ");
+        requireFit(versionInTransaction(connection), schema);
         return;
-      } catch (const Error&) {
-        if (isSecond || !connection.isLost()) {
+      } catch (const Error& error) {
+        const bool isLost = connection.isLost();
+        if (!isLost && connection.inTransaction()) {
+          connection.execute("ROLLBACK");
+        }
+        // The snapshot may be of before a migration that it has waited for.
+        if (isSecond || !(isLost || error.code() == Errc::databaseBusy)) {
           throw;
         }
       }
@@ -104,6 +117,7 @@ struct PostgresReader::Impl {
   // Constant after construction.
   const std::string location;
   const OutboxOptions options;
+  const Schema& schema = currentSchema();
 
   Mutex mutex;
   Connection connection;
@@ -399,7 +413,7 @@ FileInfo PostgresReader::fileInfo() const {
         "SELECT version,written_by,origin,epoch,greatest(coalesce((SELECT created_at_ms FROM #outbox ORDER BY id DESC "
         "LIMIT 1),0),coalesce((SELECT accepted_at_ms FROM #inbox ORDER BY id DESC LIMIT 1),0),coalesce((SELECT "
         "max(last_acked_at_ms) FROM #counts),0),coalesce((SELECT max(opened_at_ms) FROM #owners),0),coalesce((SELECT "
-        "max(changed_at_ms) FROM #peers),0)) FROM #meta");
+        "max(changed_at_ms) FROM #peers),0)) FROM #schema,#meta");
     if (!result.empty()) {
       const Row row = result.front();
       info.schemaVersion = row.integer(0);
@@ -414,7 +428,9 @@ FileInfo PostgresReader::fileInfo() const {
 
 VerifyReport PostgresReader::verify() const {
   Connection connection(impl_->location);
+  connection.execute(setLockWait("", impl_->options.busyTimeout));
   connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  requireFit(versionInTransaction(connection), impl_->schema);
   const auto count = [&connection](std::string_view sql) {
     return connection.execute(sql).front().as<std::uint64_t>(0);
   };

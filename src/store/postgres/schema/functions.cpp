@@ -197,6 +197,7 @@ DECLARE
     convert_to(enqueue.data,'UTF8')) END;
   place record;
   problem text;
+  least integer;
 BEGIN
   PERFORM enqueue.data::json;
   problem := #frame_problem(enqueue.session,enqueue.type,enqueue.data,enqueue.id,enqueue.idempotency_key,
@@ -209,7 +210,13 @@ BEGIN
   IF current_setting('synchronous_commit')='off' THEN
     PERFORM set_config('synchronous_commit','on',true);
   END IF;
-  SELECT p.id INTO to_peer FROM #peers AS p WHERE p.name=enqueue.peer AND p.removed_at_ms=0;
+  SELECT s.least,p.id INTO least,to_peer FROM #schema AS s LEFT JOIN #peers AS p ON p.name=enqueue.peer AND
+    p.removed_at_ms=0;
+  -- A migration was waited for, or is later than the transaction's snapshot: this function may be of the old tables.
+  IF coalesce(least,@version+1)>@version THEN
+    RAISE EXCEPTION 'the tables were migrated since the transaction began: repeat it' USING ERRCODE =
+      'serialization_failure';
+  END IF;
   IF to_peer IS NULL THEN
     status := 'unknownPeer';
     RETURN;

@@ -7,10 +7,13 @@ namespace ackbox::store::postgres {
 // rows finds those that were committed late (`SnapshotView`).
 const char* const kTablesSql = R"sql(
 CREATE SCHEMA IF NOT EXISTS ackbox;
+CREATE TABLE #schema(  -- the version; one row, which each transaction reads first
+  version integer NOT NULL,
+  least integer NOT NULL,        -- programs that know this version, or a later one, may work with these tables
+  written_by text NOT NULL       -- the release of ackbox that made tables of this version; for people
+);
 CREATE TABLE #meta(  -- the store itself; one row
   id integer PRIMARY KEY CHECK(id = 1),
-  version integer NOT NULL,      -- of these tables
-  written_by text NOT NULL,      -- the release of ackbox that made tables of this version; for people
   origin text NOT NULL,
   epoch bigint NOT NULL,
   orders bigint NOT NULL DEFAULT 0,
