@@ -113,17 +113,17 @@ using MoveProgress = std::function<void(std::string_view table, std::uint64_t ro
 MoveReport moveOutbox(const std::filesystem::path& file, const PostgresLocation& to, OutboxOptions options = {},
                       const MoveProgress& progress = {});
 
-/// Brings the tables of the database to this release's version, which `OutboxManager::open` needs (`schemaOutdated`), in
-/// one transaction. A process that dies meanwhile, or a connection that ends, leaves them as they were. Does nothing to
-/// tables that have the version already. No copy is made: make one with `pg_dump` before.
+/// Brings the tables of the database to this release's version, which `OutboxManager::open` needs (`schemaOutdated`),
+/// in one transaction. A process that dies meanwhile, or a connection that ends, leaves them as they were. Does nothing
+/// to tables that have the version already. No copy is made: make one with `pg_dump` before.
 ///
-/// Processes may have the database open. Those that know version `MigrationReport::least` of the tables, or a later one,
-/// go on; the others change nothing any more (`schemaTooNew`). All wait until it is done, for `busyTimeout` at most, and
-/// then try again. `announce` is called, if there is one, before the first change.
+/// Processes may have the database open. Those that know version `MigrationReport::least` of the tables, or a later
+/// one, go on; the others change nothing any more (`schemaTooNew`). All wait until it is done, for `busyTimeout` at
+/// most, and then try again. `announce` is called, if there is one, before the first change.
 ///
 /// Throws `Error` as `OutboxManager::open`, and what `announce` throws; `databaseBusy` if another process is migrating
-/// the tables, or a transaction has one of them in use, for longer than `busyTimeout`. Then the tables were not changed,
-/// unless the connection was lost at the end (`ioError`): call it again.
+/// the tables, or a transaction has one of them in use, for longer than `busyTimeout`. Then the tables were not
+/// changed, unless the connection was lost at the end (`ioError`): call it again.
 MigrationReport migrateDatabase(const PostgresLocation& location, OutboxOptions options = {},
                                 const std::function<void(const MigrationReport& planned)>& announce = {});
 
@@ -135,8 +135,9 @@ MigrationReport migrateDatabase(const PostgresLocation& location, OutboxOptions 
 /// went back to an earlier state, by a restore or by the promotion of a standby that lacked commits.
 ///
 /// No process may have the database open. One that had it open, and lost its connection, does not go on
-/// (`databaseReplaced`). Throws `Error` as `OutboxManager::open`, `alreadyRunning`, `databaseBusy` as `migrateDatabase`,
-/// and `databaseError` if an invariant is broken; then nothing was changed, unless the connection was lost at the end
+/// (`databaseReplaced`). Throws `Error` as `OutboxManager::open`, `alreadyRunning`, `databaseBusy` as
+/// `migrateDatabase`, and `databaseError` if an invariant is broken; then nothing was changed, unless the connection
+/// was lost at the end
 /// (`ioError`).
 NewStoreReport makeNewStore(const PostgresLocation& location, OutboxOptions options = {});
 

@@ -53,7 +53,8 @@ constexpr ErrcText kTexts[] = {
      "the database was written by a build from before the first release: deliver what is in it with that "
      "build, and begin with a new file"},
     {Errc::schemaOutdated,
-     "the database was written by an earlier ackbox: run `ackbox migrate` on it, on a file while no process has it open"},
+     "the database was written by an earlier ackbox: run `ackbox migrate` on it, on a file while no process has it "
+     "open"},
     {Errc::pooledConnection,
      "the database is reached through a pooler, whose connections keep no locks: connect to the server itself"},
     {Errc::databaseMoved,

@@ -41,6 +41,8 @@ int forget(Console& console, const Arguments& arguments);
 int repair(Console& console, const Arguments& arguments);
 int backup(Console& console, const Arguments& arguments);
 int restore(Console& console, const Arguments& arguments);
+/// The part of `restore` for an outbox in a database, which can be made a new store.
+int restoreDatabase(Console& console, const Arguments& arguments);
 int check(Console& console, const Arguments& arguments);
 int doctor(Console& console, const Arguments& arguments);
 int migrate(Console& console, const Arguments& arguments);

@@ -274,7 +274,8 @@ void addSteering(Grammar& grammar, Arguments& arguments) {
   forget.add_flag("--yes", arguments.yes, "Really forget it");
   grammar
       .change("repair",
-              "Recount all figures and repair rows that were changed by SQL; then list what verify finds still")
+              "Recount all figures and repair rows that were changed by SQL; then list what verify finds still. Of a "
+              "database, only figures are mended")
       .add_flag("--dry-run", arguments.dryRun, "Only say what would be mended");
 }
 
@@ -302,7 +303,8 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
   CLI::App& restore = grammar.command(
       "restore",
       "Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process "
-      "has either open");
+      "has either open. A database is restored by the server's own tools; with its URL as FILE and as TO, and "
+      "--identity new, its outbox then becomes a new store");
   restore.get_option("FILE")->description("The backup");
   addPath(restore, "TO", arguments.to, "The outbox's file; the same as FILE to renumber it where it is")
       ->required()
@@ -348,7 +350,9 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
 
 void addMoving(Grammar& grammar, Arguments& arguments) {
   grammar
-      .change("migrate", "Bring the tables to this release's version, after a copy of the file; none may have it open")
+      .change("migrate",
+              "Bring the tables to this release's version, after a copy of the file; no process may have it open. Of a "
+              "database, no copy is made: pg_dump makes one; processes may have it open")
       .add_flag("--dry-run", arguments.dryRun, "Only say what would be changed");
   grammar
       .command("move",

@@ -115,17 +115,22 @@ void remarkUnknownNames(Console& console, const OutboxReader& reader, const Argu
 }
 
 FileRepairReport repairFile(const World& world, const Arguments& arguments) {
+  if (location::isUrl(arguments.file)) {
+    FileRepairReport report{openToChange(world, arguments).repair(), {}};
+    report.left = openToRead(world, arguments).verify().findings;
+    return report;
+  }
   const auto repair = arguments.dryRun ? &OutboxOperator::previewRepair : &OutboxOperator::repairFile;
   return repair(arguments.file, optionsOf(world, arguments));
 }
 
 MigrationReport previewMigration(const World& world, const Arguments& arguments) {
-  return OutboxOperator::previewMigration(arguments.file, optionsOf(world, arguments));
+  return location::previewMigration(arguments.file, optionsOf(world, arguments));
 }
 
-MigrationReport migrateFile(const World& world, const Arguments& arguments,
-                            const std::function<void(const MigrationReport&)>& announce) {
-  return OutboxOperator::migrateFile(arguments.file, optionsOf(world, arguments), announce);
+MigrationReport migrateTables(const World& world, const Arguments& arguments,
+                              const std::function<void(const MigrationReport&)>& announce) {
+  return location::migrate(arguments.file, optionsOf(world, arguments), announce);
 }
 
 MoveReport moveOutbox(const World& world, const Arguments& arguments, const MoveProgress& progress) {
@@ -133,7 +138,7 @@ MoveReport moveOutbox(const World& world, const Arguments& arguments, const Move
 }
 
 NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file) {
-  return OutboxOperator::makeNewStore(file, optionsOf(world, arguments));
+  return location::makeNewStore(file, optionsOf(world, arguments));
 }
 
 OutboxManager openToEnqueue(const World& world, const Arguments& arguments) {

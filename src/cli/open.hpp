@@ -35,20 +35,21 @@ inline constexpr std::size_t kPage = 1'000;
 /// that found nothing: the name may be misspelt.
 void remarkUnknownNames(Console& console, const OutboxReader& reader, const Arguments& arguments);
 
-/// See `OutboxOperator::repairFile` and, for a dry run, `OutboxOperator::previewRepair`.
+/// See `OutboxOperator::repairFile` and, for a dry run, `OutboxOperator::previewRepair`. A database is counted anew,
+/// see `OutboxOperator::repair`; it has no dry run.
 FileRepairReport repairFile(const World& world, const Arguments& arguments);
 
-/// See `OutboxOperator::previewMigration`.
+/// See `OutboxOperator::previewMigration`, and `previewMigration` of a database.
 MigrationReport previewMigration(const World& world, const Arguments& arguments);
 
-/// See `OutboxOperator::migrateFile`.
-MigrationReport migrateFile(const World& world, const Arguments& arguments,
-                            const std::function<void(const MigrationReport& planned)>& announce);
+/// See `OutboxOperator::migrateFile`, and `migrateDatabase`.
+MigrationReport migrateTables(const World& world, const Arguments& arguments,
+                              const std::function<void(const MigrationReport& planned)>& announce);
 
 /// Moves the outbox of the file to the database of `arguments.to`, see `moveOutbox`.
 MoveReport moveOutbox(const World& world, const Arguments& arguments, const MoveProgress& progress);
 
-/// Makes the outbox in `file` a new store, see `OutboxOperator::makeNewStore`.
+/// Makes the outbox in `file`, or in a database, a new store, see `OutboxOperator::makeNewStore`.
 NewStoreReport makeNewStore(const World& world, const Arguments& arguments, const std::filesystem::path& file);
 
 /// Opens the file for enqueues, beside any agent that runs on it. Does not create or migrate the file, change its

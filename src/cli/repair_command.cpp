@@ -4,6 +4,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/open.hpp"
 #include "json/line.hpp"
+#include "location/location.hpp"
 
 namespace ackbox::cli {
 namespace {
@@ -16,6 +17,11 @@ std::string textOf(const Finding& finding) {
 }  // namespace
 
 int repair(Console& console, const Arguments& arguments) {
+  if (arguments.dryRun && location::isUrl(arguments.file)) {
+    return console.fail(kNothing,
+                        location::shown(arguments.file) +
+                            ": is a database, whose repair has no dry run: ackbox verify names what is wrong");
+  }
   const FileRepairReport report = repairFile(console.world(), arguments);
   std::vector<std::string> left;
   for (const Finding& finding : report.left) {

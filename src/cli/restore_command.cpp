@@ -10,6 +10,7 @@
 #include "cli/file_users.hpp"
 #include "cli/open.hpp"
 #include "cli/progress_line.hpp"
+#include "location/location.hpp"
 #include "records/text.hpp"
 #include "sqlite/file_names.hpp"
 
@@ -219,6 +220,9 @@ void print(Console& console, const Plan& plan, const std::string& origin, bool i
 }  // namespace
 
 int restore(Console& console, const Arguments& arguments) {
+  if (location::isUrl(arguments.file) || location::isUrl(arguments.to)) {
+    return restoreDatabase(console, arguments);
+  }
   Plan plan;
   FileInfo info;
   {

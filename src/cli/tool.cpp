@@ -132,17 +132,25 @@ int parseProblem(const World& world, const CLI::App& grammar, const CLI::ParseEr
   return kDone;
 }
 
-// What these do, a database's own tools do with it.
-constexpr std::array<std::string_view, 7> kForFiles = {"vacuum",  "backup", "restore", "doctor",
-                                                       "migrate", "move",   "repair"};
+/// A command that is for files alone, and what to do with a database instead.
+struct ForFiles {
+  std::string_view command;
+  const char* instead;
+};
+
+constexpr std::array kForFiles = std::to_array<ForFiles>(
+    {{"vacuum", "the server's autovacuum frees its pages, and VACUUM FULL gives them back"},
+     {"backup", "back it up with pg_dump, or with the server's own means"},
+     {"doctor", "ackbox check says whether the outbox is well, and ackbox verify whether its rows are"},
+     {"move", "ackbox export URL --state pending | ackbox enqueue OTHER takes what is pending elsewhere"}});
 
 /// Why the file cannot be read; empty if no reason was found.
 std::string fileProblem(const Arguments& arguments) {
   const std::filesystem::path& file = arguments.file;
   if (location::isUrl(file)) {
-    return std::ranges::find(kForFiles, arguments.command) == kForFiles.end()
-               ? std::string()
-               : "is a database, and " + arguments.command + " is for files";
+    const auto* const found = std::ranges::find(kForFiles, arguments.command, &ForFiles::command);
+    return found == kForFiles.end() ? std::string()
+                                    : "is a database, and " + arguments.command + " is for files: " + found->instead;
   }
   std::error_code failure;
   const std::filesystem::file_status status = std::filesystem::status(file, failure);
@@ -165,8 +173,10 @@ std::string fileProblem(const Arguments& arguments) {
 /// An error of the library in this tool's words, prefixed with the file's name.
 std::string textOf(const Error& error, const Arguments& arguments) {
   const std::string file = location::shown(arguments.file) + ": ";
-  if (error.code() == Errc::schemaMissing && !location::isUrl(arguments.file)) {
-    return file + "no outbox with the prefix " + arguments.prefix + " in this file; see --prefix";
+  if (error.code() == Errc::schemaMissing) {
+    return file + (location::isUrl(arguments.file)
+                       ? "no outbox in this database: ackbox serve makes one, and ackbox move brings one"
+                       : "no outbox with the prefix " + arguments.prefix + " in this file; see --prefix");
   }
   const std::string_view what = error.what();
   return what.starts_with(file) ? std::string(what) : file + std::string(what);
@@ -202,6 +212,10 @@ int runCommand(Console& console, const CLI::App& grammar, const Arguments& argum
                                            [&](const Command& one) { return one.name == arguments.command; });
   if (const std::string problem = fileProblem(arguments); !problem.empty()) {
     return failure(console, arguments, location::shown(arguments.file) + ": " + problem);
+  }
+  if (arguments.command == "backup" && location::isUrl(arguments.to)) {
+    return console.fail(kUsage, location::shown(arguments.to) +
+                                    ": is a database, and a copy is a file: ackbox move takes an outbox to a database");
   }
   return command == kCommands.end() ? kUsage : command->run(console, arguments);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "ackbox/outbox_operator.hpp"
 
 namespace ackbox::location {
 namespace {
@@ -61,6 +62,40 @@ OutboxManager openManager(const std::filesystem::path& place, OutboxOptions opti
 
 OutboxReader openReader(const std::filesystem::path& place, OutboxOptions options) {
   return openAt<OutboxReader>(place, std::move(options));
+}
+
+MigrationReport migrate(const std::filesystem::path& place, OutboxOptions options,
+                        const std::function<void(const MigrationReport&)>& announce) {
+  if (!isUrl(place)) {
+    return OutboxOperator::migrateFile(place, std::move(options), announce);
+  }
+#ifdef ACKBOX_HAS_POSTGRES
+  return migrateDatabase(PostgresLocation{place.native()}, std::move(options), announce);
+#else
+  refuse();
+#endif
+}
+
+MigrationReport previewMigration(const std::filesystem::path& place, OutboxOptions options) {
+  if (!isUrl(place)) {
+    return OutboxOperator::previewMigration(place, std::move(options));
+  }
+#ifdef ACKBOX_HAS_POSTGRES
+  return ackbox::previewMigration(PostgresLocation{place.native()}, std::move(options));
+#else
+  refuse();
+#endif
+}
+
+NewStoreReport makeNewStore(const std::filesystem::path& place, OutboxOptions options) {
+  if (!isUrl(place)) {
+    return OutboxOperator::makeNewStore(place, std::move(options));
+  }
+#ifdef ACKBOX_HAS_POSTGRES
+  return ackbox::makeNewStore(PostgresLocation{place.native()}, std::move(options));
+#else
+  refuse();
+#endif
 }
 
 #ifdef ACKBOX_HAS_POSTGRES

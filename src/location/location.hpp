@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
+#include "ackbox/file_info.hpp"
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/outbox_reader.hpp"
 #include "ackbox/postgres.hpp"
@@ -21,6 +23,16 @@ namespace ackbox::location {
 
 /// The same for `OutboxReader::open`.
 [[nodiscard]] OutboxReader openReader(const std::filesystem::path& place, OutboxOptions options);
+
+/// See `OutboxOperator::migrateFile` and `ackbox::migrateDatabase`. Throws `cannotOpen` as `openManager`.
+MigrationReport migrate(const std::filesystem::path& place, OutboxOptions options,
+                        const std::function<void(const MigrationReport& planned)>& announce);
+
+/// The same without a change.
+[[nodiscard]] MigrationReport previewMigration(const std::filesystem::path& place, OutboxOptions options);
+
+/// See `OutboxOperator::makeNewStore`, and that of `ackbox/postgres.hpp`.
+NewStoreReport makeNewStore(const std::filesystem::path& place, OutboxOptions options);
 
 /// See `ackbox::moveOutbox`; `database` is a URL.
 MoveReport moveOutbox(const std::filesystem::path& file, const std::filesystem::path& database, OutboxOptions options,

@@ -1,7 +1,7 @@
-// Goal: P3 P4 P12: tables of an earlier version become those of this program's as a whole or not at all, beside processes
-// that have them open; no program works by its own rule on tables that do not allow it.
-// Method: versions 2 and 3 of the tables that exist in tests alone. Connections are ended at each step; programs of
-// version 1, and clients with statements of their own, are at work before, meanwhile and afterwards.
+// Goal: P3 P4 P12: tables of an earlier version become those of this program's as a whole or not at all, beside
+// processes that have them open; no program works by its own rule on tables that do not allow it. Method: versions 2
+// and 3 of the tables that exist in tests alone. Connections are ended at each step; programs of version 1, and clients
+// with statements of their own, are at work before, meanwhile and afterwards.
 
 #include <doctest/doctest.h>
 
@@ -131,7 +131,8 @@ TEST_CASE("tables of an earlier version are refused by each door with the remedy
   CHECK(stage.layout() == before);
 }
 
-TEST_CASE("P3 P4: a migrated database is what a new one is, has all rows, and works on; a second migration does nothing") {
+TEST_CASE(
+    "P3 P4: a migrated database is what a new one is, has all rows, and works on; a second migration does nothing") {
   const Stage stage;
   std::vector<std::string> log;
   OutboxOptions options;
@@ -179,7 +180,9 @@ TEST_CASE("P4: processes that know a version which the new tables allow go on, a
   CHECK(PostgresReader(location, {}).verify().findings.empty());
 }
 
-TEST_CASE("P3: processes that know only versions which the new tables do not allow change and read nothing more, and say why") {
+TEST_CASE(
+    "P3: processes that know only versions which the new tables do not allow change and read nothing more, and say "
+    "why") {
   const Stage stage;
   const std::string location = stage.database.location();
   const SchemaInPlace one(kOne);
@@ -324,14 +327,16 @@ TEST_CASE("P12: a transaction that stays open ends the wait after busyTimeout, a
   }
 }
 
-TEST_CASE("P1 P3: a migration whose connection ends at any step, that fails, or that its caller ends leaves version 1") {
+TEST_CASE(
+    "P1 P3: a migration whose connection ends at any step, that fails, or that its caller ends leaves version 1") {
   const std::string end = ";SELECT pg_terminate_backend(pg_backend_pid())";
   const std::string ended2 = kVersions.step2 + end;
   const std::string ended3 = kVersions.step3 + end;
   const std::string failing3 = kVersions.step3 + ";SELECT 1/0";
   const std::string functions = store::postgres::kFunctionsSql + end;
   const auto step = [](const std::string& two, const std::string& three) {
-    return std::vector<store::postgres::Migration>{{1, 2, two.c_str(), kTenantChange}, {2, 3, three.c_str(), kColourChange}};
+    return std::vector<store::postgres::Migration>{{1, 2, two.c_str(), kTenantChange},
+                                                   {2, 3, three.c_str(), kColourChange}};
   };
   const std::vector<std::pair<std::vector<store::postgres::Migration>, Errc>> all = {
       {step(ended2, kVersions.step3), Errc::ioError},
@@ -365,7 +370,8 @@ TEST_CASE("P1 P3: a migration whose connection ends at any step, that fails, or 
   }
 }
 
-TEST_CASE("P1 P3: a migration whose connection is ended at any instant leaves version 1 or version 3, and can be repeated") {
+TEST_CASE(
+    "P1 P3: a migration whose connection is ended at any instant leaves version 1 or version 3, and can be repeated") {
   int interrupted = 0;
   constexpr int kRounds = 12;
   for (int round = 0; round < kRounds; ++round) {

@@ -72,7 +72,8 @@ struct Stage {
 
 }  // namespace
 
-TEST_CASE("P3 P4: what waits gets numbers from 1 in its order, dead letters stay, and what the peers have is left out") {
+TEST_CASE(
+    "P3 P4: what waits gets numbers from 1 in its order, dead letters stay, and what the peers have is left out") {
   const Stage stage;
   CHECK(stage.rows() ==
         "acked s 1 3, failed s 2 4, sent s 3 2, first s 4 0, unordered  0 0, second s 5 0, third s 6 0, other t 1 0");
@@ -108,7 +109,8 @@ TEST_CASE("P3: a database that a process has open is refused, the process is nam
   CHECK(stage.database.run("SELECT origin FROM ackbox.meta") == stage.origin);
 }
 
-TEST_CASE("P3: a process that has lost its connection meanwhile does not go on under the former identity, and says why") {
+TEST_CASE(
+    "P3: a process that has lost its connection meanwhile does not go on under the former identity, and says why") {
   const Stage stage;
   PostgresStore store(stage.database.location(), stage.options);
   stage.database.run("SELECT pg_terminate_backend(" + std::to_string(store.serverProcess()) + ", 10000)");

@@ -34,9 +34,7 @@ struct PostgresVersions {
   [[nodiscard]] Schema two() const {
     return {2, 1, tables2.c_str(), store::postgres::kFunctionsSql, std::span(migrations).first(1)};
   }
-  [[nodiscard]] Schema three() const {
-    return {3, 3, tables3.c_str(), store::postgres::kFunctionsSql, migrations};
-  }
+  [[nodiscard]] Schema three() const { return {3, 3, tables3.c_str(), store::postgres::kFunctionsSql, migrations}; }
 };
 
 }  // namespace ackbox::testing

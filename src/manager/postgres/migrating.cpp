@@ -28,8 +28,8 @@ MigrationReport migrateDatabase(const PostgresLocation& location, OutboxOptions 
                {"backup", ""}});
   };
   Connection connection(location.text);
-  MigrationReport report = store::postgres::migrate(
-      connection, currentSchema(), options.busyTimeout, [&](const MigrationReport& planned) {
+  MigrationReport report =
+      store::postgres::migrate(connection, currentSchema(), options.busyTimeout, [&](const MigrationReport& planned) {
         write("migration-begins", planned, "the tables are changed in one transaction; no copy was made");
         if (announce) {
           announce(planned);

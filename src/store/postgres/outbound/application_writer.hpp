@@ -17,8 +17,8 @@ namespace ackbox::store::postgres {
 /// Lifetime: the connection must outlive it. Thread-safety: that of the connection.
 class ApplicationWriter {
 public:
-  /// Throws `schemaMissing`, `schemaTooNew`, `schemaTooOld`, `schemaOutdated`, and `notDurable` where `synchronous_commit` is off inside
-  /// a transaction.
+  /// Throws `schemaMissing`, `schemaTooNew`, `schemaTooOld`, `schemaOutdated`, and `notDurable` where
+  /// `synchronous_commit` is off inside a transaction.
   ApplicationWriter(PGconn* connection, const OutboxOptions& options);
   ~ApplicationWriter();
 

@@ -20,10 +20,10 @@ void makeSchema(Connection& connection, const OutboxOptions& options, const Sche
 /// not `schemaOutdated`.
 [[nodiscard]] MigrationReport neededMigration(Connection& connection, const Schema& schema);
 
-/// Makes these changes in one transaction, which keeps all others out. Waits up to `patience` for a migration by another
-/// process, and for each of the transactions that use the tables. `announce` is called before the first change; what it
-/// throws ends the migration. Throws `databaseBusy` if a wait was in vain; then, and after any other throw, the tables
-/// are as they were.
+/// Makes these changes in one transaction, which keeps all others out. Waits up to `patience` for a migration by
+/// another process, and for each of the transactions that use the tables. `announce` is called before the first change;
+/// what it throws ends the migration. Throws `databaseBusy` if a wait was in vain; then, and after any other throw, the
+/// tables are as they were.
 MigrationReport migrate(Connection& connection, const Schema& schema, std::chrono::milliseconds patience,
                         const std::function<void(const MigrationReport& planned)>& announce);
 

@@ -42,7 +42,8 @@ std::string usersOf(Connection& connection) {
           "SELECT string_agg('process '||o.pid||' '||coalesce('at '||host(a.client_addr),'on the server''s host'),', ' "
           "ORDER BY o.id) FROM #owners AS o JOIN pg_locks AS l ON l.locktype='advisory' AND l.granted AND "
           "l.database=(SELECT oid FROM pg_database WHERE datname=current_database()) AND "
-          "l.classid='#meta'::regclass::oid AND l.objid=o.id AND l.objsubid=2 JOIN pg_stat_activity AS a ON a.pid=l.pid "
+          "l.classid='#meta'::regclass::oid AND l.objid=o.id AND l.objsubid=2 JOIN pg_stat_activity AS a ON "
+          "a.pid=l.pid "
           "WHERE l.pid<>pg_backend_pid()")
       .front()
       .text(0);

@@ -7,8 +7,7 @@
 namespace ackbox::store::postgres {
 
 TablesVersion versionOf(Connection& connection) {
-  const Result there =
-      connection.execute("SELECT to_regclass('#schema') IS NOT NULL,to_regclass('#meta') IS NOT NULL");
+  const Result there = connection.execute("SELECT to_regclass('#schema') IS NOT NULL,to_regclass('#meta') IS NOT NULL");
   if (there.front().integer(0) == 0) {
     if (there.front().integer(1) != 0) {
       throw Error(Errc::schemaTooOld, "its tables have no version; DROP SCHEMA ackbox CASCADE makes room for new ones");
@@ -19,6 +18,7 @@ TablesVersion versionOf(Connection& connection) {
 }
 
 TablesVersion versionInTransaction(Connection& connection) {
+  connection.forgetOthers();
   try {
     const Result found = connection.run("SELECT version,least,written_by FROM #schema");
     if (found.empty()) {

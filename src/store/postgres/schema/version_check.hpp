@@ -26,7 +26,8 @@ struct TablesVersion {
 /// Throws `schemaTooNew` and `schemaOutdated` where a program with `schema` may not work with tables of this version.
 void requireFit(const TablesVersion& found, const Schema& schema);
 
-/// For a statement that reads only `least`, because nobody goes back to earlier tables meanwhile: throws `schemaTooNew`.
+/// For a statement that reads only `least`, because nobody goes back to earlier tables meanwhile: throws
+/// `schemaTooNew`.
 void requireLeast(Connection& connection, int least, const Schema& schema);
 
 }  // namespace ackbox::store::postgres

@@ -292,7 +292,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from forget' -l prefix -d 'The pre
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
 complete -c ackbox -n '__fish_seen_subcommand_from forget' -l yes -d 'Really forget it'
-complete -c ackbox -n __fish_use_subcommand -a repair -d 'Recount all figures and repair rows that were changed by SQL; then list what verify finds still'
+complete -c ackbox -n __fish_use_subcommand -a repair -d 'Recount all figures and repair rows that were changed by SQL; then list what verify finds still. Of a database, only figures are mended'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -F
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from repair' -l json -d 'Print JSON, one object a line'
@@ -330,7 +330,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from backup' -l prefix -d 'The pre
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -l overwrite -d 'Replace TO, in one step, when the copy is complete; a link stays, and what it leads to is replaced'
 complete -c ackbox -n '__fish_seen_subcommand_from backup' -l no-verify -d 'Leave out the check of the copy'\''s invariants'
-complete -c ackbox -n __fish_use_subcommand -a restore -d 'Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open'
+complete -c ackbox -n __fish_use_subcommand -a restore -d 'Put a backup in the place of TO, keep what is there beside it, and say what to do next. Refused while a process has either open. A database is restored by the server'\''s own tools; with its URL as FILE and as TO, and --identity new, its outbox then becomes a new store'
 complete -c ackbox -n '__fish_seen_subcommand_from restore' -F
 complete -c ackbox -n '__fish_seen_subcommand_from restore' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from restore' -l json -d 'Print JSON, one object a line'
@@ -364,7 +364,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l json -d 'Print JSO
 complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from doctor' -l certificate -d 'Also say when this certificate (PEM) ends' -rF
-complete -c ackbox -n __fish_use_subcommand -a migrate -d 'Bring the tables to this release'\''s version, after a copy of the file; none may have it open'
+complete -c ackbox -n __fish_use_subcommand -a migrate -d 'Bring the tables to this release'\''s version, after a copy of the file; no process may have it open. Of a database, no copy is made: pg_dump makes one; processes may have it open'
 complete -c ackbox -n '__fish_seen_subcommand_from migrate' -F
 complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from migrate' -l json -d 'Print JSON, one object a line'
