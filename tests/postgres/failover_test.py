@@ -5,7 +5,8 @@ killed, and its synchronous standby is promoted. A standby that lacked commits i
 Method: as daemons_test.py, on a primary and a standby that pg_basebackup makes; the daemons' URLs name both
 (target_session_attrs=read-write). Between seeded kills, pauses and ends of connections, the primary's postmaster is killed: it
 is started again, or the standby is promoted, and the dead one becomes the new standby. Then the same with a standby that was cut
-off before messages were delivered: their numbers are given to others, and the sender must hold its peer, and say why.
+off before messages were delivered: their numbers are given to others, and the sender must hold its peer, and say why, until it
+is made a new store.
 
     failover_test.py PROGRAM SOURCE_DIR [--promotions N] [--kills N] [--pauses N] [--seed N] [--only-loss]
 
@@ -229,7 +230,28 @@ def check_loss(options, folder, stack):
     shown = peer()
     print("after the loss: %s, the peer is %s: %s" % (states, shown["state"], shown["last_error"]))
     problems = [] if shown["state"] == "held" and "acked" not in states else ["the loss is not noticed"]
-    return problems + check_log(folder, 1)
+    problems += check_log(folder, 1)
+    return problems or check_way_out(options, alice, client, ids, feeder.application)
+
+
+def check_way_out(options, alice, client, ids, application):
+    """A new identity ends the hold: what waits is delivered, each once."""
+    import stage
+
+    def renew():
+        return subprocess.run([options.program, "restore", alice.file, alice.file, "--identity", "new"], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+
+    if renew().returncode == 0:
+        return ["a database that an agent has open gets a new identity"]
+    alice.end()
+    renewed = renew()
+    if renewed.returncode != 0:
+        return ["restore --identity new: " + renewed.stderr]
+    alice.start()
+    stage.wait_until(lambda: all(client.message(one)["state"] in ("acked", "gone") for one in ids), "the new store's messages are delivered")
+    stage.wait_until(lambda: application.effect_count() >= 18, "they take effect")
+    return [] if application.effect_count() == 18 else ["%d took effect, and not 18" % application.effect_count()]
 
 
 def check_log(folder, promotions):

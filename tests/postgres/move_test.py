@@ -1,5 +1,5 @@
 """Goal: P3 P4 P5: `ackbox move` takes an outbox with rows of every kind from a file to a database, whole, whenever it and
-its connections are ended; the file is refused from the mark on, and the peers notice nothing.
+its connections are ended; the file is refused from the mark on, and the peers notice nothing. The way back is as documented.
 
 Method: the golden file of schema version 1, with rows of every kind, is moved, and what the tool shows of both is compared
 line by line. A real `ackbox serve` delivers a half of its messages to another one, and is killed; its file is moved while
@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -27,7 +28,7 @@ import daemons_test
 # What both show alike, each line: but for what is a file's alone.
 SHOWN = [["list", "--limit", "0"], ["peers"], ["sessions", "--all", "--limit", "0"], ["blocked"], ["subscriptions"], ["inbox", "--limit", "0"],
          ["senders"], ["export"], ["stats"], ["list", "--state", "failed", "--limit", "0"]]
-OF_FILES = {"file_bytes"}
+OF_FILES = {"file_bytes", "free_bytes"}
 
 
 class Mover:
@@ -125,6 +126,43 @@ def check_golden(options, mover, server, folder, stack):
     server.run("DROP SCHEMA ackbox CASCADE", place_of(url))
     if mover.run("move", file, url).returncode != 3:
         problems.append("what a database has lost is moved there again")
+    return problems + check_way_back(options, mover, server, file, before, other)
+
+
+def statements_of_the_way_back(options):
+    """As the documentation says them: those in the database, those in the file, and the one that says whether they may be run."""
+    with open(os.path.join(options.source, "docs", "postgres.md"), encoding="utf-8") as text:
+        told = text.read().partition("**To go back**")[2].partition("\n- ")[0].partition("\n\n")[0]
+    found = re.findall(r"`((?:DROP [^;`]*;?\s*)+)`", told)
+    question = re.findall(r"`(SELECT [^`]*)`", told)
+    if len(found) != 2 or len(question) != 1:
+        raise AssertionError("docs/postgres.md has no way back: " + told)
+    return [*found, *question]
+
+
+def check_way_back(options, mover, server, file, before, url):
+    """What the documentation says of the way back is true: after a whole move, and after one that its database did not outlive."""
+    problems = []
+    in_database, in_file, unopened = statements_of_the_way_back(options)
+    for is_complete in (1, 0):
+        with contextlib.closing(sqlite3.connect(file)) as database:
+            database.execute("UPDATE ackbox_moved SET is_complete=%d" % is_complete)
+            database.executescript(in_file)
+        problems += ["after the way back: " + line for line in differences(before, mover.show(file))]
+        for command in (["verify", file], ["resume", file, "bob"]):
+            result = mover.run(*command)
+            if result.returncode != 0:
+                problems.append("after the way back, %s ends with %d: %s" % (command[0], result.returncode, result.stderr))
+        moved = mover.run("move", file, url)
+        if moved.returncode != 0:
+            problems.append("after the way back, move: " + moved.stderr)
+        problems += ["after the second move: " + line for line in differences(before, mover.show(url))]
+        answers = [server.run(unopened, place_of(url))]
+        mover.run("resume", url, "bob")
+        answers.append(server.run(unopened, place_of(url)))
+        if answers != ["t", "f"]:
+            problems.append("whether the database was opened: %s" % answers)
+        server.run(in_database, place_of(url))
     return problems
 
 

@@ -46,7 +46,7 @@ public:
     log_.writeUnasked(LogLevel::warning, "server-changed", name_,
                       "another server has the database, such as a standby that was promoted: if it was asynchronous, "
                       "commits that the former one acknowledged may be missing; peers that know of such messages are "
-                      "held",
+                      "held, until `ackbox restore URL URL --identity new` makes this a new store",
                       {{"file", name_}, {"former", former}, {"present", present}});
   }
 
