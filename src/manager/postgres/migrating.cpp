@@ -5,7 +5,6 @@
 #include "base/options.hpp"
 #include "manager/log/log.hpp"
 #include "postgres/connection.hpp"
-#include "store/postgres/lock_wait.hpp"
 #include "store/postgres/schema/migrating.hpp"
 #include "store/postgres/schema/new_store.hpp"
 
@@ -44,8 +43,7 @@ MigrationReport migrateDatabase(const PostgresLocation& location, OutboxOptions 
 MigrationReport previewMigration(const PostgresLocation& location, OutboxOptions givenOptions) {
   const OutboxOptions options = validated(std::move(givenOptions));
   Connection connection(location.text);
-  connection.execute(store::postgres::setLockWait("", options.busyTimeout));
-  return store::postgres::neededMigration(connection, currentSchema());
+  return store::postgres::neededMigration(connection, currentSchema(), options.busyTimeout);
 }
 
 NewStoreReport makeNewStore(const PostgresLocation& location, OutboxOptions givenOptions) {

@@ -66,6 +66,7 @@ constexpr std::string_view kPublicBodies[] = {
     "src/transport/mailbox_fetcher.cpp",
     "src/transport/inbound_server.cpp",
     "src/manager/postgres/handler_connection.cpp",
+    "src/manager/postgres/migrating.cpp",
     "src/manager/postgres/moving.cpp",
     "src/manager/postgres/opening.cpp",
     "src/manager/postgres/pg_outbox_writer.cpp",

@@ -91,7 +91,8 @@ void makeSchema(Connection& connection, const OutboxOptions& options, const Sche
   });
 }
 
-MigrationReport neededMigration(Connection& connection, const Schema& schema) {
+MigrationReport neededMigration(Connection& connection, const Schema& schema, std::chrono::milliseconds patience) {
+  connection.execute(setLockWait("", patience));
   const TablesVersion found = versionOf(connection);
   if (found.version > schema.version) {
     requireFit(found, schema);
@@ -112,7 +113,7 @@ MigrationReport migrate(Connection& connection, const Schema& schema, std::chron
   MigrationReport report;
   inTransaction(connection, [&] {
     waitForOthers(connection);
-    report = neededMigration(connection, schema);
+    report = neededMigration(connection, schema, patience);
     if (report.changes.empty()) {
       return;
     }

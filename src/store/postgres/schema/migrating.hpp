@@ -17,8 +17,9 @@ namespace ackbox::store::postgres {
 void makeSchema(Connection& connection, const OutboxOptions& options, const Schema& schema = currentSchema());
 
 /// The changes that the tables need; none if a program with `schema` may work with them. Throws as `makeSchema`, but
-/// not `schemaOutdated`.
-[[nodiscard]] MigrationReport neededMigration(Connection& connection, const Schema& schema);
+/// not `schemaOutdated`. Waits up to `patience` for those who have the tables to themselves.
+[[nodiscard]] MigrationReport neededMigration(Connection& connection, const Schema& schema,
+                                              std::chrono::milliseconds patience);
 
 /// Makes these changes in one transaction, which keeps all others out. Waits up to `patience` for a migration by
 /// another process, and for each of the transactions that use the tables. `announce` is called before the first change;
