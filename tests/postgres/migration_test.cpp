@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -188,6 +190,7 @@ TEST_CASE(
   const SchemaInPlace one(kOne);
   PostgresStore old(location, {});
   PostgresStore lost(location, {});
+  auto closed = std::make_unique<PostgresStore>(location, OutboxOptions{});
   const PostgresReader reader(location, {});
   const PostgresClient client(location);
   ApplicationWriter writer(client.connection.get(), {});
@@ -196,8 +199,11 @@ TEST_CASE(
   CHECK(refusal.find("knows version 1") != std::string::npos);
   old.rollback();
   stage.database.run("SELECT pg_terminate_backend(" + std::to_string(lost.serverProcess()) + ", 10000)");
+  const std::string owners = stage.database.run("SELECT string_agg(id::text,',') FROM ackbox.owners");
   refusalOf(Errc::schemaTooNew, [&] { enqueueOne(lost, frameOf("s")); });
   lost.rollback();
+  closed.reset();
+  CHECK(stage.database.run("SELECT string_agg(id::text,',') FROM ackbox.owners") == owners);
   refusalOf(Errc::schemaTooNew, [&] { static_cast<void>(reader.stats()); });
   refusalOf(Errc::schemaTooNew, [&] { static_cast<void>(reader.verify()); });
   client.run("BEGIN");

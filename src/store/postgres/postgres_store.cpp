@@ -57,6 +57,7 @@ PostgresStore::~PostgresStore() {
   try {
     if (!impl_->connection.isLost()) {
       impl_->connection.execute("BEGIN");
+      requireFit(versionInTransaction(impl_->connection), impl_->schema);
       impl_->owners.unregisterSelf();
       impl_->connection.execute("COMMIT");
     }
