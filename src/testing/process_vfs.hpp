@@ -40,6 +40,8 @@ public:
   /// full.
   [[nodiscard]] int change(int refusal) noexcept;
   [[nodiscard]] int sync() noexcept;
+  /// The same for a write apart from its files.
+  [[nodiscard]] bool write() noexcept { return change(SQLITE_IOERR_WRITE) == SQLITE_OK; }
   [[nodiscard]] int lockForWriting() noexcept;
 
 private:

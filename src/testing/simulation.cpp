@@ -63,6 +63,9 @@ public:
 
   ~Life() override {
     vfs_.die();
+    for (const std::function<void()>& cut : cuts_) {
+      cut();
+    }
     statements_.stop();
     agent_.reset();
     // Jobs hold their manager, which holds its jobs: each job is ended as failed.
@@ -102,6 +105,14 @@ public:
   void listen(InboundHandler& handler) override { handler_ = &handler; }
   [[nodiscard]] VirtualClock& clock() override { return *clock_; }
   [[nodiscard]] Random& random() override { return *random_; }
+  void whenDead(std::function<void()> cut) override {
+    if (vfs_.dead()) {
+      cut();
+    }
+    cuts_.push_back(std::move(cut));
+  }
+  [[nodiscard]] bool mayWrite() override { return vfs_.write(); }
+  [[nodiscard]] bool isDead() const override { return vfs_.dead(); }
 
   void boot(const Simulation::Boot& boot) {
     const StatementTrace::Watch watch(statements_);
@@ -158,6 +169,7 @@ private:
                                       handle(std::move(request), std::move(respond), isLone);
                                     }};
   InboundHandler* handler_ = nullptr;
+  std::vector<std::function<void()>> cuts_;
   std::shared_ptr<void> agent_;
 };
 

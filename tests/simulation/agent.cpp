@@ -12,12 +12,11 @@
 
 namespace ackbox::simulation {
 
-Agent::Agent(testing::SimulatedProcess& process, Common& common, Place place, const std::filesystem::path& file,
-             Role role)
+Agent::Agent(testing::SimulatedProcess& process, Common& common, Place place, Role role)
     : process_(process),
       common_(common),
       place_(std::move(place)),
-      manager_(OutboxManager::open(file, process.options(options()))) {
+      manager_(common.places.open(place_.agent, process, options())) {
   addPeers();
   subscribe();
   reach_ = common_.reach.subscribe(place_, manager_);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,20 +15,20 @@
 
 namespace ackbox::simulation {
 
-/// An agent as a user would write it: an outbox, an inbox, a table of effects in the same file, replies.
+/// An agent as a user would write it: an outbox, an inbox, a table of effects in the same store, replies.
 class Agent {
 public:
   enum class Role {
     /// Enqueues, listens and delivers.
     whole,
-    /// A second process on the same file: enqueues, delivers, and works on frames that the first has deferred.
+    /// A second process on the same outbox: enqueues, delivers, and works on frames that the first has deferred.
     second,
     /// Like `whole`, but delivers by claims.
     pulls,
     /// Like `whole`, but fetches its frames from its mailbox instead of listening.
     fetches,
   };
-  Agent(testing::SimulatedProcess& process, Common& common, Place place, const std::filesystem::path& file, Role role);
+  Agent(testing::SimulatedProcess& process, Common& common, Place place, Role role);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;

@@ -12,6 +12,7 @@
 #include "simulation/hands.hpp"
 #include "simulation/hub.hpp"
 #include "simulation/ledger.hpp"
+#include "simulation/places.hpp"
 #include "simulation/publications.hpp"
 #include "simulation/reach.hpp"
 #include "simulation/swarm.hpp"
@@ -24,6 +25,7 @@ struct Common {
   const Swarm& swarm;
   Ledger& ledger;
   testing::Simulation& simulation;
+  Places& places;
   Watch& watch;
   Reach& reach;
   Hands& hands;

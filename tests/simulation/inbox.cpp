@@ -1,7 +1,5 @@
 #include "simulation/inbox.hpp"
 
-#include <SQLiteCpp/SQLiteCpp.h>
-
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -21,17 +19,6 @@ constexpr std::chrono::milliseconds kStallGlance{100};
 
 std::string agentOfUri(const std::string& uri) {
   return uri.substr(std::string("urn:sim:").size());
-}
-
-void write(SQLite::Database& database, const std::string& id, const std::string& origin, const std::string& session,
-           std::uint64_t sequence, const std::string& reply) {
-  SQLite::Statement effect(database, "INSERT INTO effects(id,origin,session,sequence,reply) VALUES(?,?,?,?,?)");
-  effect.bind(1, id);
-  effect.bind(2, origin);
-  effect.bind(3, session);
-  effect.bind(4, static_cast<std::int64_t>(sequence));
-  effect.bind(5, reply);
-  effect.exec();
 }
 
 }  // namespace
@@ -146,9 +133,9 @@ HandlerResult Inbox::handle(const InboundFrame& frame, InboundTransaction& trans
     return HandlerResult::notNow("busy");
   }
   if (common_.canary) {
-    late_.push_back({frame.id, frame.origin, frame.session, frame.sequence});
+    late_.push_back({frame.id, frame.origin, frame.session, frame.sequence, ""});
     if (late_.size() > 5 || common_.healed) {
-      writeLate(transaction.database());
+      writeLate(transaction);
     }
     return HandlerResult::ack();
   }
@@ -168,7 +155,7 @@ HandlerResult Inbox::work(const InboundFrame& frame, InboundTransaction& transac
   Entry& entry = common_.ledger.entries[nameOf(frame.id)];
   const bool replies = frame.id.starts_with('m') && drawChance(random, handling.replies);
   const std::string replyId = replies ? "re-" + nameOf(frame.id) + "-" + std::to_string(frame.sequence) : "";
-  write(transaction.database(), frame.id, frame.origin, frame.session, frame.sequence, replyId);
+  common_.places.write(transaction, {frame.id, frame.origin, frame.session, frame.sequence, replyId});
   if (replies && !reply(frame, transaction, replyId)) {
     ++entry.refusals;
     return HandlerResult::notNow("no room for the reply");
@@ -294,9 +281,9 @@ bool Inbox::othersMayRun() {
   return false;
 }
 
-void Inbox::writeLate(SQLite::Database& database) {
+void Inbox::writeLate(InboundTransaction& transaction) {
   for (const Effect& late : std::exchange(late_, {})) {
-    write(database, late.id, late.origin, late.session, late.sequence, "");
+    common_.places.write(transaction, late);
   }
 }
 

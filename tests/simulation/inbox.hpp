@@ -21,7 +21,7 @@ namespace ackbox::simulation {
 /// frames may run.
 class Inbox {
 public:
-  /// `listens`: false for a second process on the same file, which works only on frames that the first has deferred.
+  /// `listens`: false for a second process on the same outbox, which works only on frames that the first has deferred.
   Inbox(testing::SimulatedProcess& process, Common& common, Place place, OutboxManager& manager, bool listens);
 
   [[nodiscard]] InboundHandler& handler() { return *handler_; }
@@ -30,12 +30,6 @@ private:
   struct Thought {
     DeferredFrame frame;
     std::unique_ptr<Alarm> alarm;
-  };
-  struct Effect {
-    std::string id;
-    std::string origin;
-    std::string session;
-    std::uint64_t sequence;
   };
 
   [[nodiscard]] InboundOptions options();
@@ -52,7 +46,7 @@ private:
   /// Whether a frame outside the pool is the first of its session and need not wait.
   [[nodiscard]] bool othersMayRun();
   void mayDie();
-  void writeLate(SQLite::Database& database);
+  void writeLate(InboundTransaction& transaction);
 
   testing::SimulatedProcess& process_;
   Common& common_;

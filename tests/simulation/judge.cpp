@@ -1,7 +1,5 @@
 #include "simulation/judge.hpp"
 
-#include <SQLiteCpp/SQLiteCpp.h>
-
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -47,30 +45,24 @@ void Judge::readOutbox(const std::string& agent, const OutboxManager& outbox) {
   }
 }
 
-void Judge::readEffects(const std::string& agent, const std::filesystem::path& file) {
-  const SQLite::Database database(file.string(), SQLite::OPEN_READONLY);
-  SQLite::Statement rows(database, "SELECT id,origin,session,sequence,reply FROM effects ORDER BY at");
-  std::map<std::pair<std::string, std::string>, std::int64_t> last;
-  while (rows.executeStep()) {
-    const std::string id = rows.getColumn(0).getString();
-    const std::string session = rows.getColumn(2).getString();
-    const std::int64_t sequence = rows.getColumn(3).getInt64();
-    const std::string reply = rows.getColumn(4).getString();
-    const std::string name = nameOf(id);
+void Judge::readEffects(const std::string& agent, const std::vector<Effect>& effects) {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> last;
+  for (const Effect& effect : effects) {
+    const std::string name = nameOf(effect.id);
     ++effects_;
     ++counts_[name];
-    if (!reply.empty()) {
-      ++replies_[reply];
+    if (!effect.reply.empty()) {
+      ++replies_[effect.reply];
     }
-    digestOf(agent + id + std::to_string(sequence));
-    std::int64_t& before = last[{rows.getColumn(1).getString(), session}];
-    if (!session.empty() && sequence <= before) {
-      ledger_.violated("P4", agent + ": " + id + " of session " + session + " took effect as " +
-                                 std::to_string(sequence) + " after " + std::to_string(before));
+    digestOf(agent + effect.id + std::to_string(effect.sequence));
+    std::uint64_t& before = last[{effect.origin, effect.session}];
+    if (!effect.session.empty() && effect.sequence <= before) {
+      ledger_.violated("P4", agent + ": " + effect.id + " of session " + effect.session + " took effect as " +
+                                 std::to_string(effect.sequence) + " after " + std::to_string(before));
     }
-    before = sequence;
+    before = effect.sequence;
     if (!ledger_.entries.contains(name)) {
-      ledger_.violated("P5", agent + ": nobody ever said " + id);
+      ledger_.violated("P5", agent + ": nobody ever said " + effect.id);
     }
   }
 }

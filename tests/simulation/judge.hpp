@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "simulation/hands.hpp"
 #include "simulation/ledger.hpp"
+#include "simulation/places.hpp"
 
 namespace ackbox {
 class OutboxManager;
@@ -20,11 +21,11 @@ class Judge {
 public:
   explicit Judge(Ledger& ledger) : ledger_(ledger) {}
 
-  /// Reads the messages left in an outbox, and whether its file is sound.
+  /// Reads the messages left in an outbox, and whether its store is sound.
   void readOutbox(const std::string& agent, const OutboxManager& outbox);
   /// Reads the effects at an agent, in order.
-  void readEffects(const std::string& agent, const std::filesystem::path& file);
-  /// Reads the effects at applications, outside of files.
+  void readEffects(const std::string& agent, const std::vector<Effect>& effects);
+  /// Reads the effects at applications, outside of stores.
   void readDeliveries(const Hands& hands);
   /// Checks that each message ended once, in an allowed way.
   void compare();

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -25,6 +26,7 @@
 #include "simulation/judge.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/operators.hpp"
+#include "simulation/places.hpp"
 #include "simulation/readers.hpp"
 #include "simulation/swarm.hpp"
 #include "simulation/watch.hpp"
@@ -44,8 +46,15 @@ constexpr nanoseconds kHealPhase = 4h;
 constexpr nanoseconds kHurry = 2min;
 constexpr std::uint64_t kStepsMax = 20'000'000;
 
+// What needs a file is left out. Several processes at one outbox are what databases are for.
+void toDatabases(Swarm& swarm, std::uint64_t seed) {
+  constexpr std::uint64_t kFifthSeed = 0xC3C3'5A5A'3C3C'A5A3U;
+  swarm.fileAccidents = swarm.readers = std::chrono::milliseconds(0);
+  swarm.shared = swarm.shared || drawChance(*seededRandom(seed ^ kFifthSeed), 0.6);
+}
+
 // No applications with accidents, as their work outlasts a restored file, nor with the canary's late effects.
-Swarm drawWorld(Random& random, const WorldOptions& options) {
+Swarm drawWorld(Random& random, const WorldOptions& options, const Places& places) {
   constexpr std::uint64_t kOtherSeed = 0xA5A5'5A5A'C3C3'3C3CU;
   constexpr std::uint64_t kThirdSeed = 0x3C3C'C3C3'5A5A'A5A7U;
   constexpr std::uint64_t kFourthSeed = 0x5A5A'3C3C'A5A5'C3C1U;
@@ -58,6 +67,9 @@ Swarm drawWorld(Random& random, const WorldOptions& options) {
     // Where no event tells of it, a sender learns by asking what the agent of a mailbox has done.
     swarm.outbox.ackTimeout = std::min(swarm.outbox.ackTimeout, std::chrono::milliseconds(2'000));
   }
+  if (!places.areFiles()) {
+    toDatabases(swarm, options.seed);
+  }
   swarm.publishes = !options.accidents && !options.canary && drawChance(*seededRandom(options.seed ^ kThirdSeed), 0.6);
   return swarm;
 }
@@ -67,15 +79,15 @@ public:
   explicit World(const WorldOptions& options)
       : options_(options),
         simulation_(options.seed),
-        swarm_(drawWorld(simulation_.random(), options)),
+        swarm_(drawWorld(simulation_.random(), options, *places_)),
         reach_(ledger_, simulation_, swarm_.diskFaults.count() == 0),
         hands_(ledger_, reach_, swarm_.handling.thinkTimeout),
         attendance_(ledger_, reach_, simulation_),
         publications_(ledger_, reach_, options.seed),
         hub_(swarm_, ledger_, reach_, simulation_),
         watch_(ledger_, reach_, attendance_, hub_, simulation_, swarm_.clockFaults.count() == 0),
-        common_{swarm_, ledger_, simulation_, watch_, reach_, hands_, attendance_, publications_, hub_,
-                {},     {},      {},          {},     0,      false,  false,       options.canary},
+        common_{swarm_, ledger_, simulation_, *places_, watch_, reach_, hands_, attendance_, publications_, hub_,
+                {}, {}, {}, {}, 0, false, false, options.canary},
         operators_(common_) {
     for (std::uint32_t index = 0; index < swarm_.agents; ++index) {
       common_.names.push_back("agent" + std::to_string(index));
@@ -129,11 +141,11 @@ private:
     processes_.push_back(process);
     processesOf_[agent].push_back(process);
     simulation_.add(process, [this, process, agent, role](testing::SimulatedProcess& life) {
-      auto made = std::make_shared<Agent>(life, common_, Place{agent, process}, files_.of(agent), role);
+      auto made = std::make_shared<Agent>(life, common_, Place{agent, process}, role);
       agents_[process] = made.get();
       return made;
     });
-    files_.create(agent);
+    places_->create(agent);
   }
 
   [[nodiscard]] bool due(std::chrono::milliseconds every, nanoseconds elapsed) {
@@ -617,7 +629,7 @@ private:
       simulation_.kill(name);
     }
     for (const std::string& name : common_.names) {
-      judge.readEffects(name, files_.of(name));
+      judge.readEffects(name, places_->effectsOf(name));
     }
     judge.readDeliveries(hands_);
     for (auto& [name, entry] : ledger_.entries) {
@@ -633,6 +645,7 @@ private:
   const WorldOptions options_;
   testing::TempDir dir_;
   const AgentFiles files_{dir_};
+  const std::unique_ptr<Places> places_ = makePlaces(files_);
   Ledger ledger_;
   testing::Simulation simulation_;
   const Swarm swarm_;

@@ -49,6 +49,15 @@ public:
   [[nodiscard]] virtual VirtualClock& clock() = 0;
   /// Its generator.
   [[nodiscard]] virtual Random& random() = 0;
+
+  /// For what the process keeps apart from its files, such as in a server's database. `cut` is called when the process
+  /// dies, before the agent is destroyed, and at once if it is dead: from then on nothing of it may get there.
+  virtual void whenDead(std::function<void()> cut) = 0;
+  /// Counts a write there with those to its disk. False: it must not happen, because the process has died instead of it
+  /// (`Simulation::killAtWrite`) or meets a `DiskFault` that makes writes fail.
+  [[nodiscard]] virtual bool mayWrite() = 0;
+  /// The process has died in the work that is under way.
+  [[nodiscard]] virtual bool isDead() const = 0;
 };
 
 /// Many agents in one thread, with real stores and the real protocol; the test controls time, the network and the
@@ -75,6 +84,7 @@ public:
   /// Kills the process as SIGKILL does: its work stops, nothing more reaches its files, its kernel locks are free.
   void kill(std::string_view name);
   /// Kills the process at its disk: the write that comes `writes` writes from now does not happen, nor anything later.
+  /// See also `SimulatedProcess::mayWrite`.
   void killAtWrite(std::string_view name, std::uint64_t writes);
   /// Makes the running process's disk fail: of the calls that `fault` concerns, the next `after` succeed and the
   /// `count` calls after them fail. Replaces earlier faults.
