@@ -16,7 +16,8 @@ Agent::Agent(testing::SimulatedProcess& process, Common& common, Place place, Ro
     : process_(process),
       common_(common),
       place_(std::move(place)),
-      manager_(common.places.open(place_.agent, process, options())) {
+      manager_(common.places.open(place_.agent, process, options(),
+                                  [&common, name = place_.process] { common.claimsLost(name); })) {
   addPeers();
   subscribe();
   reach_ = common_.reach.subscribe(place_, manager_);

@@ -52,6 +52,12 @@ struct Common {
     const auto first = names.begin();
     return std::find(first, first + swarm.applications.agents, agent) != first + swarm.applications.agents;
   }
+  /// What this process has in flight, and goes on with, is anybody's.
+  void claimsLost(const std::string& process) const {
+    watch.claimsLost(process);
+    hands.died(process);
+    reach.saw(Situation::connectionLost);
+  }
 };
 
 /// One life of one process.

@@ -63,7 +63,7 @@ public:
   void committed(const std::string& agent, const InboundFrame& frame);
   /// The application has gone, and the frames that it had in hand are returned. Returns their number.
   std::size_t gone(std::uint64_t consumer);
-  /// The process died, with all frames that its applications had in hand.
+  /// The process died, or has lost its claims, with all frames that its applications had in hand.
   void died(const std::string& process);
   /// A record of the process's log; some records report that a run's deadline has passed.
   void logged(const Place& place, const LogRecord& record);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,9 +47,10 @@ public:
   [[nodiscard]] virtual bool areFiles() const = 0;
   /// Makes an agent's place, with its table of effects. Does nothing if it is there.
   virtual void create(const std::string& agent) = 0;
-  /// Opens the agent's outbox for a process. Throws as `OutboxManager::open`.
+  /// Opens the agent's outbox for a process. `claimsLost` is called when the process goes on and what it has in flight
+  /// is anybody's, because its connection to the store was lost. Throws as `OutboxManager::open`.
   [[nodiscard]] virtual OutboxManager open(const std::string& agent, testing::SimulatedProcess& process,
-                                           OutboxOptions options) = 0;
+                                           OutboxOptions options, std::function<void()> claimsLost) = 0;
   /// Adds an effect in the handler's transaction. Throws if it fails.
   virtual void write(InboundTransaction& transaction, const Effect& effect) = 0;
   /// All effects of an agent, in their order. To be called when all processes have ended.

@@ -2,7 +2,9 @@
 
 #include <libpq-fe.h>
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -38,8 +40,8 @@ public:
   void create(const std::string& agent) override { databases_.try_emplace(agent, templateDatabase()); }
 
   [[nodiscard]] OutboxManager open(const std::string& agent, testing::SimulatedProcess& process,
-                                   OutboxOptions options) override {
-    const std::shared_ptr<PostgresWire> wire = PostgresWire::make(process);
+                                   OutboxOptions options, std::function<void()> claimsLost) override {
+    const std::shared_ptr<PostgresWire> wire = PostgresWire::make(process, std::move(claimsLost));
     return OutboxManager::open(PostgresLocation{databases_.at(agent).location() + wire->mark()},
                                process.options(std::move(options)));
   }

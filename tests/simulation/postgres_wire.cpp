@@ -46,17 +46,17 @@ void end(PGconn* connection) {
 
 }  // namespace
 
-std::shared_ptr<PostgresWire> PostgresWire::make(testing::SimulatedProcess& process) {
+std::shared_ptr<PostgresWire> PostgresWire::make(testing::SimulatedProcess& process, std::function<void()> lost) {
   static std::uint64_t last = 0;
   const std::string name = "simulated_" + std::to_string(++last) + "_";
-  auto made = std::make_shared<PostgresWire>(process, name);
+  auto made = std::make_shared<PostgresWire>(process, name, std::move(lost));
   wires()[name] = made;
   process.whenDead([made] { made->loseAll(); });
   return made;
 }
 
-PostgresWire::PostgresWire(testing::SimulatedProcess& process, std::string name)
-    : process_(process), name_(std::move(name)), random_(seededRandom(process.random().next())) {}
+PostgresWire::PostgresWire(testing::SimulatedProcess& process, std::string name, std::function<void()> lost)
+    : process_(process), name_(std::move(name)), lost_(std::move(lost)), random_(seededRandom(process.random().next())) {}
 
 PostgresWire::~PostgresWire() {
   wires().erase(name_);
@@ -87,6 +87,7 @@ void PostgresWire::lose(PGconn* connection) {
     loseAll();
   } else {
     end(connection);
+    lost_();
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -30,9 +31,10 @@ public:
     lostAfter,
   };
 
-  /// Registers with the process, which may die first. The wire lives until its last connection is closed.
-  static std::shared_ptr<PostgresWire> make(testing::SimulatedProcess& process);
-  PostgresWire(testing::SimulatedProcess& process, std::string name);
+  /// Registers with the process, which outlives the use of its connections. `lost` is called for each connection that is
+  /// lost while the process goes on.
+  static std::shared_ptr<PostgresWire> make(testing::SimulatedProcess& process, std::function<void()> lost);
+  PostgresWire(testing::SimulatedProcess& process, std::string name, std::function<void()> lost);
   ~PostgresWire();
   PostgresWire(const PostgresWire&) = delete;
   PostgresWire& operator=(const PostgresWire&) = delete;
@@ -56,6 +58,7 @@ public:
 private:
   testing::SimulatedProcess& process_;
   const std::string name_;
+  const std::function<void()> lost_;
   const std::shared_ptr<Random> random_;
   std::set<PGconn*> connections_;
   bool isOver_ = false;

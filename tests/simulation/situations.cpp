@@ -116,6 +116,7 @@ constexpr std::array<Described, kSituations> kDescribed{{
     {Situation::sentAnew, "what a peer forgot is sent again"},
     {Situation::outOfSequence, "a frame comes before its predecessor"},
     {Situation::staleEpoch, "a stale epoch is refused"},
+    {Situation::connectionLost, "a process loses the connection to its database and goes on"},
 }};
 
 constexpr bool isInOrder() {

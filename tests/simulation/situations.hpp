@@ -125,9 +125,11 @@ enum class Situation : std::uint8_t {
   sentAnew,
   outOfSequence,
   staleEpoch,
+  // A server's database in the place of files.
+  connectionLost,
 };
 
-inline constexpr std::size_t kSituations = static_cast<std::size_t>(Situation::staleEpoch) + 1;
+inline constexpr std::size_t kSituations = static_cast<std::size_t>(Situation::connectionLost) + 1;
 
 /// The situations that a world has met.
 using Situations = std::bitset<kSituations>;
@@ -137,7 +139,19 @@ using Situations = std::bitset<kSituations>;
 
 /// Whether the situation requires an accident to a file.
 [[nodiscard]] constexpr bool needsAccidents(Situation situation) noexcept {
-  return situation >= Situation::peerLost;
+  return situation >= Situation::peerLost && situation <= Situation::staleEpoch;
+}
+
+/// Whether the situation requires that agents have their outboxes in files.
+[[nodiscard]] constexpr bool needsFiles(Situation situation) noexcept {
+  return needsAccidents(situation) || situation == Situation::enqueueOnFullDisk ||
+         situation == Situation::enqueueOnBusyDisk || situation == Situation::logBeganAnew ||
+         situation == Situation::startRefused || situation == Situation::receiverDiskFull;
+}
+
+/// The same of a server's database.
+[[nodiscard]] constexpr bool needsDatabases(Situation situation) noexcept {
+  return situation == Situation::connectionLost;
 }
 
 }  // namespace ackbox::simulation

@@ -63,7 +63,13 @@ std::shared_ptr<Sender> Watch::wrap(const Place& place, const Clock& clock, std:
 
 void Watch::died(const std::string& process) {
   reach_.died(process);
-  std::erase_if(lanes_, [&](const auto& entry) { return entry.second == process; });
+  std::erase_if(lanes_, [&](const auto& entry) { return entry.second.process == process; });
+}
+
+void Watch::claimsLost(const std::string& process) {
+  for (auto& [lane, underWay] : lanes_) {
+    underWay.isAnybodys = underWay.isAnybodys || underWay.process == process;
+  }
 }
 
 void Watch::halted(const std::string& agent, const std::string& peer, const std::string& session, std::uint64_t after) {
@@ -83,9 +89,12 @@ void Watch::left(const Place& place, const Clock& clock, const SendRequest& requ
   for (const OutboundFrame& frame : request.frames) {
     std::string lane = laneOf(place.agent, request.peer, frame.session.empty() ? '#' + frame.messageId : frame.session);
     if (lanes.empty() || lanes.back() != lane) {
-      const auto [other, isFree] = lanes_.emplace(lane, place.process);
-      if (!isFree) {
-        ledger_.violated("P7", frame.messageId + " was sent by " + place.process + " while " + other->second +
+      const auto [other, isFree] = lanes_.try_emplace(lane, UnderWay{place.process});
+      UnderWay& underWay = other->second;
+      if (!isFree && underWay.isAnybodys && underWay.process != place.process) {
+        underWay = {place.process};
+      } else if (!isFree) {
+        ledger_.violated("P7", frame.messageId + " was sent by " + place.process + " while " + underWay.process +
                                    " had its session in flight");
       }
       lanes.push_back(std::move(lane));
@@ -117,7 +126,7 @@ void Watch::judgeFrame(const std::string& agent, const Clock& clock, const std::
 
 void Watch::ended(const std::string& process, const std::vector<std::string>& lanes) {
   for (const std::string& lane : lanes) {
-    if (const auto known = lanes_.find(lane); known != lanes_.end() && known->second == process) {
+    if (const auto known = lanes_.find(lane); known != lanes_.end() && known->second.process == process) {
       lanes_.erase(known);
     }
   }

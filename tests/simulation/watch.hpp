@@ -38,6 +38,8 @@ public:
   [[nodiscard]] std::shared_ptr<Sender> wrap(const Place& place, const Clock& clock, std::shared_ptr<Sender> sender);
   /// The process has no requests any more.
   void died(const std::string& process);
+  /// The process goes on with its requests, and others may send what it has in flight.
+  void claimsLost(const std::string& process);
 
   /// The session was halted: from the next instant on, only its messages up to sequence `after` may leave.
   void halted(const std::string& agent, const std::string& peer, const std::string& session, std::uint64_t after);
@@ -67,8 +69,13 @@ private:
   Hub& hub_;
   const testing::Simulation& simulation_;
   const bool steadyCalendars_;
+  struct UnderWay {
+    std::string process;
+    /// It has lost its claims meanwhile.
+    bool isAnybodys = false;
+  };
   /// Which process has a request with frames of this lane under way.
-  std::map<std::string, std::string> lanes_;
+  std::map<std::string, UnderWay> lanes_;
   std::map<std::string, Halt> holds_;
   // The number of answers when a message was last refused, by process (which knows only its own requests) and message.
   std::map<std::pair<std::string, std::string>, std::uint64_t> refusedAt_;
