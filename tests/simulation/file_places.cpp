@@ -16,8 +16,6 @@ class FilePlaces final : public Places {
 public:
   explicit FilePlaces(const AgentFiles& files) : files_(files) {}
 
-  [[nodiscard]] std::string_view name() const override { return "SQLite files"; }
-  [[nodiscard]] bool areFiles() const override { return true; }
   void create(const std::string& agent) override { files_.create(agent); }
 
   [[nodiscard]] OutboxManager open(const std::string& agent, testing::SimulatedProcess& process,
@@ -55,6 +53,10 @@ private:
 };
 
 }  // namespace
+
+PlacesKind placesKind() {
+  return {.name = "SQLite files", .areFiles = true};
+}
 
 std::unique_ptr<Places> makePlaces(const AgentFiles& files) {
   return std::make_unique<FilePlaces>(files);

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "simulation/places.hpp"
 #include "simulation/refusals.hpp"
 #include "simulation/situations.hpp"
 #include "simulation/world.hpp"
@@ -64,7 +65,8 @@ std::uint64_t tellReach(const Totals& totals, bool withAccidents) {
   std::uint64_t missing = 0;
   for (const std::size_t index : order) {
     const auto situation = static_cast<Situation>(index);
-    if (needsAccidents(situation) != withAccidents && totals.seenIn[index] == 0) {
+    const bool isPossible = placesKind().areFiles ? !needsDatabases(situation) : !needsFiles(situation);
+    if ((!isPossible || needsAccidents(situation) != withAccidents) && totals.seenIn[index] == 0) {
       continue;
     }
     missing += totals.seenIn[index] == 0 ? 1U : 0U;
@@ -169,6 +171,15 @@ int main(int argc, char** argv) {
       "--refusals", refusals,
       "Instead, worlds with a peer that refuses, of each status, share, profile and layout; every Nth of them");
   CLI11_PARSE(app, argc, argv);
+  std::printf("agents have their outboxes in %s\n", std::string(placesKind().name).c_str());
+  if (!placesKind().areFiles) {
+    if (options.accidents || refusals > 0) {
+      std::fprintf(stderr, "--accidents and --refusals are about files: ackbox_simulation has them\n");
+      return 2;
+    }
+    std::printf("left out, because it needs files: accidents to them, readers with SQLite, disks that are busy or full; a "
+                "disk that fails is a connection that is lost\n");
+  }
   worlds = scaled ? ackbox::testing::scaled(worlds) : worlds;
   // No file here outlives the machine, so its memory suffices; TMPDIR can name another place.
   if (access("/dev/shm", W_OK) == 0) {

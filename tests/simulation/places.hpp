@@ -32,8 +32,15 @@ struct Effect {
   std::string reply;
 };
 
-/// Where a world's agents have their outboxes, and their tables of effects in the same store. Each program that runs
-/// worlds defines one, see `makePlaces`.
+/// What a program's places are.
+struct PlacesKind {
+  /// For the report.
+  std::string_view name;
+  /// Whether they are files: only these are copied, restored and lost, and read by other programs with SQLite.
+  bool areFiles = true;
+};
+
+/// Where a world's agents have their outboxes, and their tables of effects in the same store.
 class Places {
 public:
   Places() = default;
@@ -41,10 +48,6 @@ public:
   Places(const Places&) = delete;
   Places& operator=(const Places&) = delete;
 
-  /// For the report.
-  [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Whether they are files: only these are copied, restored and lost, and read by other programs with SQLite.
-  [[nodiscard]] virtual bool areFiles() const = 0;
   /// Makes an agent's place, with its table of effects. Does nothing if it is there.
   virtual void create(const std::string& agent) = 0;
   /// Opens the agent's outbox for a process. `claimsLost` is called when the process goes on and what it has in flight
@@ -57,7 +60,8 @@ public:
   [[nodiscard]] virtual std::vector<Effect> effectsOf(const std::string& agent) = 0;
 };
 
-/// Defined by each program: the places of one world. `files` outlive them.
+/// Both are defined by each program that runs worlds. The places are those of one world; `files` outlive them.
+[[nodiscard]] PlacesKind placesKind();
 [[nodiscard]] std::unique_ptr<Places> makePlaces(const AgentFiles& files);
 
 }  // namespace ackbox::simulation

@@ -35,8 +35,6 @@ const std::string& templateDatabase() {
 
 class PostgresPlaces final : public Places {
 public:
-  [[nodiscard]] std::string_view name() const override { return "PostgreSQL"; }
-  [[nodiscard]] bool areFiles() const override { return false; }
   void create(const std::string& agent) override { databases_.try_emplace(agent, templateDatabase()); }
 
   [[nodiscard]] OutboxManager open(const std::string& agent, testing::SimulatedProcess& process,
@@ -75,6 +73,10 @@ private:
 };
 
 }  // namespace
+
+PlacesKind placesKind() {
+  return {.name = "databases of a PostgreSQL server", .areFiles = false};
+}
 
 std::unique_ptr<Places> makePlaces(const AgentFiles& /*files*/) {
   return std::make_unique<PostgresPlaces>();

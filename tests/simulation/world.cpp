@@ -54,7 +54,7 @@ void toDatabases(Swarm& swarm, std::uint64_t seed) {
 }
 
 // No applications with accidents, as their work outlasts a restored file, nor with the canary's late effects.
-Swarm drawWorld(Random& random, const WorldOptions& options, const Places& places) {
+Swarm drawWorld(Random& random, const WorldOptions& options) {
   constexpr std::uint64_t kOtherSeed = 0xA5A5'5A5A'C3C3'3C3CU;
   constexpr std::uint64_t kThirdSeed = 0x3C3C'C3C3'5A5A'A5A7U;
   constexpr std::uint64_t kFourthSeed = 0x5A5A'3C3C'A5A5'C3C1U;
@@ -67,7 +67,7 @@ Swarm drawWorld(Random& random, const WorldOptions& options, const Places& place
     // Where no event tells of it, a sender learns by asking what the agent of a mailbox has done.
     swarm.outbox.ackTimeout = std::min(swarm.outbox.ackTimeout, std::chrono::milliseconds(2'000));
   }
-  if (!places.areFiles()) {
+  if (!placesKind().areFiles) {
     toDatabases(swarm, options.seed);
   }
   swarm.publishes = !options.accidents && !options.canary && drawChance(*seededRandom(options.seed ^ kThirdSeed), 0.6);
@@ -79,7 +79,7 @@ public:
   explicit World(const WorldOptions& options)
       : options_(options),
         simulation_(options.seed),
-        swarm_(drawWorld(simulation_.random(), options, *places_)),
+        swarm_(drawWorld(simulation_.random(), options)),
         reach_(ledger_, simulation_, swarm_.diskFaults.count() == 0),
         hands_(ledger_, reach_, swarm_.handling.thinkTimeout),
         attendance_(ledger_, reach_, simulation_),
