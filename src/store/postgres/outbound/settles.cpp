@@ -34,6 +34,7 @@ std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settl
     settled.push_back(apply(settlement, true));
     if (!settled.back()) {
       context_.counts.add(Count::staleSettles, 1);
+      noteLost(settlement);
     }
   }
   write();
@@ -108,6 +109,18 @@ bool Settles::isInState(const Settlement& settlement, const Facts& facts, bool i
       return facts.state == MessageState::pending && facts.owner == 0;
     default:
       return facts.state == settlement.from;
+  }
+}
+
+// This store's connection was lost, and what it had in flight was put back: the message waits, and the machine, which
+// takes it for settled, must read it again before what is behind it may go.
+void Settles::noteLost(const Settlement& settlement) {
+  const auto found = facts_.find(settlement.key);
+  const bool isOver = settlement.transition == Transition::ack || settlement.transition == Transition::defer ||
+                      settlement.transition == Transition::fail;
+  if (isOver && settlement.from == MessageState::sending && found != facts_.end() &&
+      found->second.state == MessageState::pending && found->second.owner != context_.owner) {
+    returned_.insert(found->second.session);
   }
 }
 

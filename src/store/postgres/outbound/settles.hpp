@@ -80,6 +80,7 @@ private:
   std::optional<SettledMessage> apply(const delivery::Settlement& settlement, bool isOwn);
   [[nodiscard]] bool isInState(const delivery::Settlement& settlement, const Facts& facts, bool isOwn) const;
   [[nodiscard]] static bool isForgotten(const delivery::Settlement& settlement, const Facts& facts);
+  void noteLost(const delivery::Settlement& settlement);
   void noteProof(const delivery::Settlement& settlement, delivery::Next next, const Facts& facts, bool isOwn);
   [[nodiscard]] ReleasedClaims::Session& released(const Facts& facts);
   void note(const delivery::Settlement& settlement, delivery::Next next, const Facts& facts);
