@@ -41,9 +41,15 @@ TEST_CASE("P3 P4: a message whose claim went with its connection is read again b
   REQUIRE(first.messages.size() == 1);
   database.run("SELECT pg_terminate_backend(" + std::to_string(store.serverProcess()) + ", 10000)");
   Transition answer = Transition::ack;
-  SUBCASE("accepted") { answer = Transition::ack; }
-  SUBCASE("deferred") { answer = Transition::defer; }
-  SUBCASE("refused for good") { answer = Transition::fail; }
+  SUBCASE("accepted") {
+    answer = Transition::ack;
+  }
+  SUBCASE("deferred") {
+    answer = Transition::defer;
+  }
+  SUBCASE("refused for good") {
+    answer = Transition::fail;
+  }
 
   // The message is known to be in flight, so a run ignores that it is found once more.
   inTransaction(store, [] {});
@@ -57,8 +63,7 @@ TEST_CASE("P3 P4: a message whose claim went with its connection is read again b
   CHECK(keysOf(again) == std::vector{rows[0].key, rows[1].key});
   REQUIRE(again.recalls);
   const delivery::SessionClaim both{rows[0].session, {rows[0].key, rows[1].key}};
-  const store::ClaimReply late =
-      inTransaction(store, [&] { return store.claims().claim({&both, 1}, *again.recalls); });
+  const store::ClaimReply late = inTransaction(store, [&] { return store.claims().claim({&both, 1}, *again.recalls); });
   CHECK(late.messages.size() == 2);
 }
 

@@ -18,8 +18,8 @@ public:
 
   void create(const std::string& agent) override { files_.create(agent); }
 
-  [[nodiscard]] OutboxManager open(const std::string& agent, testing::SimulatedProcess& process,
-                                   OutboxOptions options, std::function<void()> /*claimsLost*/) override {
+  [[nodiscard]] OutboxManager open(const std::string& agent, testing::SimulatedProcess& process, OutboxOptions options,
+                                   std::function<void()> /*claimsLost*/) override {
     return OutboxManager::open(files_.of(agent), process.options(std::move(options)));
   }
 

@@ -1,5 +1,6 @@
 // Calls of libpq, in the place of the library's own, for connections that belong to a simulated process; others pass.
-// Statements that are sent without being awaited, as by `Notifier`, pass too: whether they are sent depends on real time.
+// Statements that are sent without being awaited, as by `Notifier`, pass too: whether they are sent depends on real
+// time.
 
 #include <dlfcn.h>
 #include <libpq-fe.h>
@@ -44,7 +45,8 @@ Kind kindOf(std::string_view sql) {
   if (sql.starts_with("BEGIN")) {
     return Kind::begins;
   }
-  for (const std::string_view verb : {"INSERT", "UPDATE", "DELETE", "WITH", "SELECT ackbox.fold", "SELECT ackbox.gate"}) {
+  for (const std::string_view verb :
+       {"INSERT", "UPDATE", "DELETE", "WITH", "SELECT ackbox.fold", "SELECT ackbox.gate"}) {
     if (sql.starts_with(verb)) {
       return Kind::writes;
     }

@@ -177,8 +177,9 @@ int main(int argc, char** argv) {
       std::fprintf(stderr, "--accidents and --refusals are about files: ackbox_simulation has them\n");
       return 2;
     }
-    std::printf("left out, because it needs files: accidents to them, readers with SQLite, disks that are busy or full; a "
-                "disk that fails is a connection that is lost\n");
+    std::printf(
+        "left out, because it needs files: accidents to them, readers with SQLite, disks that are busy or full; a "
+        "disk that fails is a connection that is lost\n");
   }
   worlds = scaled ? ackbox::testing::scaled(worlds) : worlds;
   // No file here outlives the machine, so its memory suffices; TMPDIR can name another place.

@@ -37,8 +37,8 @@ class PostgresPlaces final : public Places {
 public:
   void create(const std::string& agent) override { databases_.try_emplace(agent, templateDatabase()); }
 
-  [[nodiscard]] OutboxManager open(const std::string& agent, testing::SimulatedProcess& process,
-                                   OutboxOptions options, std::function<void()> claimsLost) override {
+  [[nodiscard]] OutboxManager open(const std::string& agent, testing::SimulatedProcess& process, OutboxOptions options,
+                                   std::function<void()> claimsLost) override {
     const std::shared_ptr<PostgresWire> wire = PostgresWire::make(process, std::move(claimsLost));
     return OutboxManager::open(PostgresLocation{databases_.at(agent).location() + wire->mark()},
                                process.options(std::move(options)));
@@ -61,8 +61,7 @@ public:
   [[nodiscard]] std::vector<Effect> effectsOf(const std::string& agent) override {
     postgres::Connection connection(databases_.at(agent).location());
     std::vector<Effect> effects;
-    for (const postgres::Row row :
-         connection.run("SELECT id,origin,session,sequence,reply FROM effects ORDER BY at")) {
+    for (const postgres::Row row : connection.run("SELECT id,origin,session,sequence,reply FROM effects ORDER BY at")) {
       effects.push_back({row.text(0), row.text(1), row.text(2), row.as<std::uint64_t>(3), row.text(4)});
     }
     return effects;

@@ -56,7 +56,10 @@ std::shared_ptr<PostgresWire> PostgresWire::make(testing::SimulatedProcess& proc
 }
 
 PostgresWire::PostgresWire(testing::SimulatedProcess& process, std::string name, std::function<void()> lost)
-    : process_(process), name_(std::move(name)), lost_(std::move(lost)), random_(seededRandom(process.random().next())) {}
+    : process_(process),
+      name_(std::move(name)),
+      lost_(std::move(lost)),
+      random_(seededRandom(process.random().next())) {}
 
 PostgresWire::~PostgresWire() {
   wires().erase(name_);

@@ -15,10 +15,10 @@ class SimulatedProcess;
 
 namespace ackbox::simulation {
 
-/// The connections of one life of a process to the server of its outbox. They are real; the calls of libpq that use them
-/// pass through `libpq_calls.cpp`, which asks here before each write. So a process dies at any write, after which nothing
-/// of it reaches the server; or the connection is lost there, and the process goes on. Either comes before the server has
-/// the statements, or after it has carried them out: a COMMIT is made and nobody learns of it.
+/// The connections of one life of a process to the server of its outbox. They are real; the calls of libpq that use
+/// them pass through `libpq_calls.cpp`, which asks here before each write. So a process dies at any write, after which
+/// nothing of it reaches the server; or the connection is lost there, and the process goes on. Either comes before the
+/// server has the statements, or after it has carried them out: a COMMIT is made and nobody learns of it.
 ///
 /// Thread-safety: none; everything of a simulation runs in one thread.
 class PostgresWire {
@@ -31,8 +31,8 @@ public:
     lostAfter,
   };
 
-  /// Registers with the process, which outlives the use of its connections. `lost` is called for each connection that is
-  /// lost while the process goes on.
+  /// Registers with the process, which outlives the use of its connections. `lost` is called for each connection that
+  /// is lost while the process goes on.
   static std::shared_ptr<PostgresWire> make(testing::SimulatedProcess& process, std::function<void()> lost);
   PostgresWire(testing::SimulatedProcess& process, std::string name, std::function<void()> lost);
   ~PostgresWire();

@@ -86,8 +86,8 @@ public:
         publications_(ledger_, reach_, options.seed),
         hub_(swarm_, ledger_, reach_, simulation_),
         watch_(ledger_, reach_, attendance_, hub_, simulation_, swarm_.clockFaults.count() == 0),
-        common_{swarm_, ledger_, simulation_, *places_, watch_, reach_, hands_, attendance_, publications_, hub_,
-                {}, {}, {}, {}, 0, false, false, options.canary},
+        common_{swarm_, ledger_, simulation_, *places_, watch_, reach_, hands_, attendance_, publications_,
+                hub_,   {},      {},          {},       {},     0,      false,  false,       options.canary},
         operators_(common_) {
     for (std::uint32_t index = 0; index < swarm_.agents; ++index) {
       common_.names.push_back("agent" + std::to_string(index));
