@@ -68,7 +68,8 @@ enum class Errc {
   /// No peer of this name is in the file. Check the name; peers are added to the file by `OutboxOptions::peers`.
   unknownPeer = 23,
   /// The file was replaced, or a backup restored over it, while this process had it open: what this process knows is of
-  /// another file. Nothing was written. Restart the process, with the newer file if there is one.
+  /// another file. Nothing was written. Restart the process, with the newer file if there is one. Of a database: its
+  /// outbox was made a new store while this process had lost its connection.
   databaseReplaced = 24,
   /// The process may open no more files or sockets. Raise its limit (`ulimit -n`, or `LimitNOFILE` of its service);
   /// what is already open keeps working.
@@ -83,8 +84,10 @@ enum class Errc {
   /// The file's tables were made by a build from before the first release, which no release can read. Deliver its
   /// messages with that build, and start with a new file; this one is untouched.
   schemaTooOld = 28,
-  /// The file's tables are of an earlier version than this release's. Run `ackbox migrate`, or call
-  /// `OutboxOperator::migrateFile`, while no process has the file open; the file is untouched.
+  /// The tables are of an earlier version than this release's. Run `ackbox migrate`, or call
+  /// `OutboxOperator::migrateFile`, while no process has the file open; of a database, `migrateDatabase` at any time.
+  /// The
+  /// tables are untouched.
   schemaOutdated = 29,
   /// The PostgreSQL database is reached through a pooler, which keeps neither locks nor prepared statements. Connect to
   /// the server itself; a `PgOutboxWriter` works behind a pooler.

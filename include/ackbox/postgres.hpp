@@ -51,7 +51,7 @@ public:
   /// which `synchronous_commit` is off gets it on, unless that is `processCrash`. The peers are those of the database.
   /// A manager finds the messages at its next poll.
   ///
-  /// Throws `Error`: `schemaMissing`, `ioError`, `databaseError`.
+  /// Throws `Error`: `schemaMissing`, `schemaTooNew`, `schemaTooOld`, `schemaOutdated`, `ioError`, `databaseError`.
   explicit PgOutboxWriter(pg_conn* connection, OutboxOptions options = {});
   /// With the options of `manager`, and its peers. `OutboxManager::notify` after the commit saves the wait for a poll.
   PgOutboxWriter(OutboxManager& manager, pg_conn* connection);
@@ -62,7 +62,8 @@ public:
   /// Adds `frame` to the caller's open transaction. Durable when that commits.
   ///
   /// Returns the receipt; a refusal leaves the transaction as it was. Throws `Error`: `noTransaction`, `databaseBusy`
-  /// (repeat the transaction), and those of `OutboxManager::enqueue`; after any but `noTransaction` the transaction has
+  /// (repeat the transaction), `schemaTooNew` (the tables were migrated since: a later release is needed), and those of
+  /// `OutboxManager::enqueue`; after any but `noTransaction` the transaction has
   /// failed, as after any statement that fails, and can only be rolled back, at least to a savepoint.
   EnqueueReceipt enqueue(const Frame& frame);
 
