@@ -150,6 +150,12 @@ private:
   std::vector<Seen> seen_;
 };
 
+// Other processes work meanwhile.
+void pass(std::chrono::milliseconds time) {
+  asio::io_context context;
+  asio::steady_timer(context, time).wait();
+}
+
 OutboxOptions replicaOptions(const std::string& url, PeerProfile profile = PeerProfile::webhook) {
   OutboxOptions options = outboxOptions(Durability::powerCut);
   PeerOptions& peer = options.peers.emplace_back();
@@ -275,7 +281,7 @@ double slowlyDelivered(const Settings& settings, std::size_t processes) {
   const std::uint64_t before = arrived;
   const Steady::time_point begin = Steady::now();
   while (arrived < count && Steady::now() - begin < settings.duration) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    pass(std::chrono::milliseconds(1));
   }
   const double rate = perSecond(arrived - before, Steady::now() - begin);
   if (settings.count == 0 && arrived >= count) {
@@ -336,7 +342,7 @@ Measurement postgresSessions(const Settings& settings) {
     if (acked * kKillsOfSessions > kills * count) {
       start(kills++ % replicas.size());
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    pass(std::chrono::milliseconds(10));
   }
   Measurement measurement;
   measurement.figure("per_s", perSecond(count, Steady::now() - begin));

@@ -98,7 +98,7 @@ struct PostgresStore::Impl {
   OpeningLook look;
   std::string unsafe;
   const std::shared_ptr<ConnectionEvents> events;
-  // The connection was lost, and there is none yet.
+  // Set from the loss of the connection until there is another.
   std::optional<SteadyTime> lostAt;
   std::optional<SteadyTime> tidiedAt;
   int scopes = 0;

@@ -71,10 +71,10 @@ const std::vector<Layer>& layers() {
       // The facades of the store in PostgreSQL.
       {"src/manager/postgres/",
        {"ackbox/", "base/", "manager/", "postgres/connection.hpp", "store/moving.hpp", "store/place.hpp",
-        "store/postgres/outbound/application_writer.hpp", "store/postgres/postgres_store.hpp",
-        "store/postgres/moving.hpp", "store/postgres/read/reader.hpp", "store/postgres/schema/migrating.hpp",
-        "store/postgres/schema/new_store.hpp", "store/postgres/signs.hpp", "store/sqlite/moving.hpp",
-        "store/decisions/uuid.hpp"},
+        "store/postgres/outbound/application_writer.hpp", "store/postgres/connection_events.hpp",
+        "store/postgres/postgres_store.hpp", "store/postgres/moving.hpp", "store/postgres/read/reader.hpp",
+        "store/postgres/schema/migrating.hpp", "store/postgres/schema/new_store.hpp", "store/postgres/signs.hpp",
+        "store/sqlite/moving.hpp", "store/decisions/uuid.hpp"},
        {}},
       // Of the stores, the seam and the one header that opens them.
       {"src/manager/",
