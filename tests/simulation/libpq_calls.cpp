@@ -20,14 +20,16 @@ namespace {
 
 using Fate = PostgresWire::Fate;
 
-enum class Kind { begins, writes, other };
+enum class Kind { begins, relaxes, writes, commits, other };
 
 struct Line {
   std::shared_ptr<PostgresWire> wire;
   /// The prepared statements.
   std::map<std::string, Kind> kinds;
-  /// The transaction has written.
+  /// The transaction has written; its COMMIT waits for the disk; and is what is sent next, or a part of it.
   bool isDirty = false;
+  bool isDurable = false;
+  bool commits = false;
 };
 
 std::map<PGconn*, Line>& lines() {
@@ -45,8 +47,13 @@ Kind kindOf(std::string_view sql) {
   if (sql.starts_with("BEGIN")) {
     return Kind::begins;
   }
-  for (const std::string_view verb :
-       {"INSERT", "UPDATE", "DELETE", "WITH", "SELECT ackbox.fold", "SELECT ackbox.gate"}) {
+  if (sql.starts_with("SET LOCAL synchronous_commit")) {
+    return Kind::relaxes;
+  }
+  if (sql.starts_with("COMMIT")) {
+    return Kind::commits;
+  }
+  for (const std::string_view verb : {"INSERT", "UPDATE", "DELETE", "WITH", "SELECT ackbox.fold"}) {
     if (sql.starts_with(verb)) {
       return Kind::writes;
     }
@@ -55,7 +62,17 @@ Kind kindOf(std::string_view sql) {
 }
 
 void note(Line& line, Kind kind) {
-  line.isDirty = kind == Kind::writes || (kind == Kind::other && line.isDirty);
+  line.isDirty = kind == Kind::writes || (kind != Kind::begins && line.isDirty);
+  line.isDurable = kind == Kind::begins || (kind != Kind::relaxes && line.isDurable);
+  line.commits = kind == Kind::commits;
+}
+
+// For what is sent next. A connection that is lost already is not lost once more.
+Fate fateOf(const Line& line, const PGconn* connection) {
+  if (!line.isDirty || PQstatus(connection) != CONNECTION_OK) {
+    return Fate::passes;
+  }
+  return line.wire->next(line.isDurable && line.commits);
 }
 
 template <typename Function>
@@ -86,7 +103,7 @@ PGresult* await(PGconn* connection, Kind kind, const Call& call, const Send& sen
     return call();
   }
   note(*line, kind);
-  const Fate fate = line->isDirty ? line->wire->next() : Fate::passes;
+  const Fate fate = fateOf(*line, connection);
   if (fate == Fate::passes) {
     return call();
   }
@@ -184,7 +201,7 @@ int PQsendQueryPrepared(PGconn* connection, const char* name, int count, const c
 int PQpipelineSync(PGconn* connection) {
   static auto* const sync = original<decltype(PQpipelineSync)>("PQpipelineSync");
   Line* const line = lineOf(connection);
-  const Fate fate = line != nullptr && line->isDirty ? line->wire->next() : Fate::passes;
+  const Fate fate = line == nullptr ? Fate::passes : fateOf(*line, connection);
   if (fate == Fate::lostBefore) {
     line->wire->lose(connection);
   }

@@ -78,10 +78,16 @@ bool PostgresWire::mayConnect() {
   return !isOver_ && process_.mayWrite();
 }
 
-PostgresWire::Fate PostgresWire::next() {
-  if (isOver_ || process_.mayWrite()) {
+PostgresWire::Fate PostgresWire::next(bool isDurableCommit) {
+  const bool mayPass = isOver_ || process_.mayWrite();
+  if (mayPass && !(waitsForCommit_ && isDurableCommit)) {
     return Fate::passes;
   }
+  if (!process_.isDead() && !isDurableCommit && drawChance(*random_, 0.5)) {
+    waitsForCommit_ = true;
+    return Fate::passes;
+  }
+  waitsForCommit_ = false;
   return drawChance(*random_, 0.5) ? Fate::lostBefore : Fate::lostAfter;
 }
 

@@ -48,8 +48,9 @@ public:
   [[nodiscard]] bool mayConnect();
   void add(PGconn* connection) { connections_.insert(connection); }
   void remove(PGconn* connection) { connections_.erase(connection); }
-  /// For a write. If it does not pass, the caller calls `lose`, before or after.
-  [[nodiscard]] Fate next();
+  /// For a write. If it does not pass, the caller calls `lose`, before or after. Half of the losses wait for the next
+  /// durable commit, as few writes are one.
+  [[nodiscard]] Fate next(bool isDurableCommit);
   /// Ends this connection; all of the process's if that is dead.
   void lose(PGconn* connection);
   /// Returns when the server's processes have ended, and with them their transactions and locks.
@@ -62,6 +63,7 @@ private:
   const std::shared_ptr<Random> random_;
   std::set<PGconn*> connections_;
   bool isOver_ = false;
+  bool waitsForCommit_ = false;
 };
 
 }  // namespace ackbox::simulation

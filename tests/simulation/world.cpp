@@ -49,8 +49,13 @@ constexpr std::uint64_t kStepsMax = 20'000'000;
 // What needs a file is left out. Several processes at one outbox are what databases are for.
 void toDatabases(Swarm& swarm, std::uint64_t seed) {
   constexpr std::uint64_t kFifthSeed = 0xC3C3'5A5A'3C3C'A5A3U;
+  const std::shared_ptr<Random> random = seededRandom(seed ^ kFifthSeed);
   swarm.fileAccidents = swarm.readers = std::chrono::milliseconds(0);
-  swarm.shared = swarm.shared || drawChance(*seededRandom(seed ^ kFifthSeed), 0.6);
+  swarm.shared = swarm.shared || drawChance(*random, 0.6);
+  // A calendar that was set back may hold a session for an hour, in which each process polls the server.
+  if (drawChance(*random, 0.7)) {
+    swarm.clockFaults = std::chrono::milliseconds(0);
+  }
 }
 
 // No applications with accidents, as their work outlasts a restored file, nor with the canary's late effects.
