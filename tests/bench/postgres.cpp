@@ -7,7 +7,8 @@
 // arrives; how long after SIGKILL of the process that was sending a message it arrives from the other one; and how much
 // four processes deliver beside one, to a receiver that takes 20 ms for each message.
 //
-// Sessions: four processes deliver messages of 10,000 sessions to a real receiver, and are killed one after the other.
+// Sessions: four processes deliver messages of 10,000 sessions to a real receiver, and are killed one after the other;
+// beside it one process with a file that nobody kills.
 
 #include <algorithm>
 #include <array>
@@ -344,13 +345,17 @@ Measurement postgresSessions(const Settings& settings) {
     }
     pass(std::chrono::milliseconds(10));
   }
-  Measurement measurement;
-  measurement.figure("per_s", perSecond(count, Steady::now() - begin));
-  measurement.figure("kills", static_cast<double>(kills));
+  const double rate = perSecond(count, Steady::now() - begin);
   replicas = {};
   receiver.finish();
   verifyEffects(file, count);
   removeDatabase(file);
+  const Delivery fromFile = deliver(settings, Durability::powerCut, {}, kManySessions);
+  Measurement measurement;
+  measurement.figure("per_s", rate);
+  measurement.figure("kills", static_cast<double>(kills));
+  measurement.baseline("file_per_s", fromFile.perSecond);
+  measurement.ratio("per_s_over_file", rate, fromFile.perSecond);
   return measurement;
 }
 
@@ -362,7 +367,7 @@ Measurement postgresReplicas(const Settings& settings) {
   addLatencies(measurement.figures, "kill_to_arrival", recovery);
   const double one = slowlyDelivered(settings, 1);
   const double four = slowlyDelivered(settings, 4);
-  measurement.figure("one_process_slow_receiver_per_s", one);
+  measurement.baseline("one_process_slow_receiver_per_s", one);
   measurement.figure("four_processes_slow_receiver_per_s", four);
   measurement.ratio("four_processes_over_one", four, one);
   return measurement;
