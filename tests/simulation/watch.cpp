@@ -67,6 +67,7 @@ void Watch::died(const std::string& process) {
 }
 
 void Watch::claimsLost(const std::string& process) {
+  lostAt_[process] = simulation_.now();
   for (auto& [lane, underWay] : lanes_) {
     underWay.isAnybodys = underWay.isAnybodys || underWay.process == process;
   }
@@ -85,14 +86,16 @@ void Watch::releasedAll(const std::string& agent) {
 }
 
 void Watch::left(const Place& place, const Clock& clock, const SendRequest& request, std::vector<std::string>& lanes) {
+  const auto lost = lostAt_.find(place.process);
+  const UnderWay own{place.process, lost != lostAt_.end() && lost->second == simulation_.now()};
   std::uint64_t before = 0;
   for (const OutboundFrame& frame : request.frames) {
     std::string lane = laneOf(place.agent, request.peer, frame.session.empty() ? '#' + frame.messageId : frame.session);
     if (lanes.empty() || lanes.back() != lane) {
-      const auto [other, isFree] = lanes_.try_emplace(lane, UnderWay{place.process});
+      const auto [other, isFree] = lanes_.try_emplace(lane, own);
       UnderWay& underWay = other->second;
       if (!isFree && underWay.isAnybodys && underWay.process != place.process) {
-        underWay = {place.process};
+        underWay = own;
       } else if (!isFree) {
         ledger_.violated("P7", frame.messageId + " was sent by " + place.process + " while " + underWay.process +
                                    " had its session in flight");

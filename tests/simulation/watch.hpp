@@ -38,7 +38,8 @@ public:
   [[nodiscard]] std::shared_ptr<Sender> wrap(const Place& place, const Clock& clock, std::shared_ptr<Sender> sender);
   /// The process has no requests any more.
   void died(const std::string& process);
-  /// The process goes on with its requests, and others may send what it has in flight.
+  /// The process goes on with its requests, and others may send what it has in flight, and what it has claimed and
+  /// sends at the same instant.
   void claimsLost(const std::string& process);
 
   /// The session was halted: from the next instant on, only its messages up to sequence `after` may leave.
@@ -76,6 +77,8 @@ private:
   };
   /// Which process has a request with frames of this lane under way.
   std::map<std::string, UnderWay> lanes_;
+  // When each process last lost its claims.
+  std::map<std::string, std::chrono::nanoseconds> lostAt_;
   std::map<std::string, Halt> holds_;
   // The number of answers when a message was last refused, by process (which knows only its own requests) and message.
   std::map<std::pair<std::string, std::string>, std::uint64_t> refusedAt_;
