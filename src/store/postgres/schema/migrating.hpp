@@ -17,7 +17,7 @@ namespace ackbox::store::postgres {
 void makeSchema(Connection& connection, const OutboxOptions& options, const Schema& schema = currentSchema());
 
 /// The changes that the tables need; none if a program with `schema` may work with them. Throws as `makeSchema`, but
-/// not `schemaOutdated`. Waits up to `patience` for those who have the tables to themselves.
+/// not `schemaOutdated`. Waits up to `patience` for a process that has the tables to itself.
 [[nodiscard]] MigrationReport neededMigration(Connection& connection, const Schema& schema,
                                               std::chrono::milliseconds patience);
 
