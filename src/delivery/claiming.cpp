@@ -11,13 +11,12 @@ namespace {
 // The pause before the next claim if the store answers `notDue` for an instant that has passed here.
 constexpr std::chrono::milliseconds kAskAgainMin(1);
 
-std::size_t framesOf(std::span<const SessionClaim> claims) {
-  std::size_t frames = 0;
-  for (const SessionClaim& claim : claims) {
-    frames += claim.keys.size();
-  }
-  return frames;
-}
+// A claim that names this many more than it may take finds the first waiting message of most sessions, however many
+// processes deliver; a longer one costs the store more than a second claim.
+constexpr std::uint32_t kSurplusMax = 64;
+// After a session that another process holds, the machine goes on behind less than this many others. Otherwise all
+// processes come by the same sessions in the same order, and the slower ones meet the first one's again and again.
+constexpr std::uint64_t kPassedOverMax = 64;
 
 }  // namespace
 
@@ -40,7 +39,7 @@ void Machine::claimed(RequestId request, std::span<const SessionClaimed> session
     impl_->take(known, asked[index], sessions[index], filling, now, actions);
   }
   if (peer.bucket.limits()) {
-    peer.bucket.giveBack(framesOf(asked) - known.items.size());
+    peer.bucket.giveBack(known.framesMax - known.items.size());
   }
   if (known.outdated) {
     const Request disowned = std::move(known);
@@ -79,12 +78,11 @@ void Machine::claimFailed(RequestId request, std::chrono::milliseconds pause, co
   }
   impl_->endRequest(known);
   Peer& peer = *known.peer;
-  const std::size_t frames = framesOf(*known.asked);
   if (peer.bucket.limits()) {
-    peer.bucket.giveBack(frames);
+    peer.bucket.giveBack(known.framesMax);
   }
   if (isTooLarge) {
-    peer.frameLimit = std::max(1U, std::min(peer.frameLimit, static_cast<std::uint32_t>(frames)) / 2);
+    peer.frameLimit = std::max(1U, std::min(peer.frameLimit, static_cast<std::uint32_t>(known.framesMax)) / 2);
     peer.rampRequests = 1;
   }
   impl_->pausePeer(peer, now.steady + boundedWait(pause));
@@ -99,6 +97,7 @@ void Machine::Impl::take(Request& request, const SessionClaim& asked, const Sess
     case ClaimStatus::busy:
       putBack(session, asked.keys);
       park(session, Phase::foreign, now.steady + options.sharedPollInterval);
+      session.peer->ready.passOver(random.next() % kPassedOverMax);
       return;
     case ClaimStatus::notDue:
       putBack(session, asked.keys);
@@ -200,6 +199,7 @@ void Machine::Impl::putBackUnclaimed(Session& session, const SessionClaim& asked
     last = got.rows.empty() && &row == &got.deferred.front() ? row.key : std::max(last, row.key);
   }
   std::size_t nextRow = 0;
+  std::uint32_t gone = 0;
   for (const MessageKey key : asked.keys) {
     if (nextRow < got.rows.size() && got.rows[nextRow].key == key) {
       ++nextRow;
@@ -210,9 +210,14 @@ void Machine::Impl::putBackUnclaimed(Session& session, const SessionClaim& asked
                                           [key](const DeferredRow& row) { return row.key == key; });
       if (!isDeferred) {
         absolve(*session.peer, key);
+        ++gone;
       }
     }
   }
+  // So that it grows where other processes deliver a third of the messages, and not where an operator has deleted some.
+  std::uint32_t& surplus = session.peer->surplus;
+  surplus = std::min(surplus + 2 * gone, kSurplusMax);
+  surplus -= std::min(surplus, static_cast<std::uint32_t>(got.rows.size()));
 }
 
 void Machine::Impl::release(const Session& session, SessionRelease release, Actions& actions) {

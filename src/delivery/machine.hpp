@@ -27,6 +27,8 @@ struct Actions {
     /// The byte limit, counted by `wireBytes`, so that no more is read than is sent. The first row is claimed whatever
     /// its size.
     std::uint64_t bytesMax = 0;
+    /// The limit of rows. More may be named: where other processes deliver too, some of those named have gone.
+    std::size_t framesMax = 0;
     /// Never null.
     std::shared_ptr<const std::vector<SessionClaim>> sessions;
     /// When this was decided, all rows put back up to this number of recalls had been seen. In a session with a later

@@ -72,7 +72,7 @@ struct Machine::Impl {
   [[nodiscard]] bool hasOthersToAsk(Peer& peer);
   /// See `Actions::Claim`.
   [[nodiscard]] std::uint64_t bytesMax(const Peer& peer) const;
-  [[nodiscard]] std::vector<SessionClaim> assemble(Peer& peer, std::size_t allowed, const Now& now);
+  void assemble(Request& request, std::size_t allowed, const Now& now);
   void enqueueReady(Session& session);
   void setPriority(Session& session, std::uint8_t priority);
   [[nodiscard]] static std::vector<SessionClaim> takeHead(ReadyQueue& queue, const Now& now);

@@ -69,6 +69,9 @@ struct Peer {
   std::chrono::nanoseconds rateLimited{0};
   /// The most frames in a request, lowered when a request is rejected as a whole.
   std::uint32_t frameLimit = 0;
+  /// How many more messages of a session a claim names than it may take, because other processes deliver some of them:
+  /// grows with those that a claim no longer found, and shrinks with those that it found.
+  std::uint32_t surplus = 0;
   /// The limits that the peer reported; 0: it did not.
   std::uint32_t creditFrames = 0;
   std::uint64_t creditBytes = 0;

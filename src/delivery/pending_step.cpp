@@ -34,9 +34,7 @@ bool PendingStep::hasDecisions() const noexcept {
 bool PendingStep::isLone() const {
   std::size_t claimed = 0;
   for (const Actions::Claim& claim : gathered_.claims) {
-    for (const SessionClaim& session : *claim.sessions) {
-      claimed += session.keys.size();
-    }
+    claimed += claim.framesMax;
   }
   return gathered_.settlements.size() <= 1 && claimed <= 1;
 }

@@ -30,6 +30,17 @@ void ReadyQueue::dropFront() {
   --size_;
 }
 
+void ReadyQueue::passOver(std::size_t count) {
+  if (empty()) {
+    return;
+  }
+  std::deque<Session*>& level = levels_[turn()];
+  for (count %= level.size(); count > 0; --count) {
+    level.push_back(level.front());
+    level.pop_front();
+  }
+}
+
 std::size_t ReadyQueue::turn() const noexcept {
   std::size_t highest = kLevels;
   std::size_t neglected = kLevels;

@@ -31,6 +31,8 @@ public:
   void popFront();
   /// Removes the first entry without using a turn. Precondition: not empty.
   void dropFront();
+  /// Moves `count` entries of the priority that has its turn to its end, modulo their number.
+  void passOver(std::size_t count);
 
 private:
   static constexpr std::size_t kLevels = kPriorityMax + 1;

@@ -23,6 +23,8 @@ struct Request {
   /// When the sender was given the request.
   SteadyTime sentAt{};
 
+  /// The most frames that it may have.
+  std::size_t framesMax = 0;
   /// The rows that the claim asked for; null once it was answered.
   std::shared_ptr<const std::vector<SessionClaim>> asked;
 

@@ -129,8 +129,12 @@ bool Machine::Impl::startRequest(Peer& peer, const Now& now, Actions& actions) {
   request.peer = &peer;
   request.epoch = peer.health.epoch();
   request.recalls = recalls;
-  request.asked = std::make_shared<const std::vector<SessionClaim>>(
-      turn == Turn::ordinary ? assemble(peer, allowed, now) : takeHead(queueOf(peer, *turn), now));
+  if (turn == Turn::ordinary) {
+    assemble(request, allowed, now);
+  } else {
+    request.framesMax = 1;
+    request.asked = std::make_shared<const std::vector<SessionClaim>>(takeHead(queueOf(peer, *turn), now));
+  }
   peer.ordinarySinceSuspect = goesAlone ? 0 : peer.ordinarySinceSuspect + 1;
   peer.ordinarySinceRefused = turn == Turn::refused ? 0 : peer.ordinarySinceRefused + 1;
   peer.ordinarySinceLate = turn == Turn::late ? 0 : peer.ordinarySinceLate + 1;
@@ -140,19 +144,18 @@ bool Machine::Impl::startRequest(Peer& peer, const Now& now, Actions& actions) {
   peer.probe = down ? request.id : peer.probe;
   peer.alone = peer.requestsInFlight == 0 ? request.id : 0;
   ++peer.requestsInFlight;
-  std::size_t frames = 0;
   for (const SessionClaim& claim : *request.asked) {
     Session& session = sessions.at(claim.session);
     session.phase = Phase::inFlight;
     session.request = request.id;
-    frames += claim.keys.size();
   }
   if (peer.bucket.limits()) {
-    peer.bucket.take(frames);
+    peer.bucket.take(request.framesMax);
   }
   actions.claims.push_back({.request = request.id,
                             .peer = peer.key,
                             .bytesMax = bytesMax(peer),
+                            .framesMax = request.framesMax,
                             .sessions = request.asked,
                             .recalls = recalls});
   requests.emplace(request.id, std::move(request));
@@ -272,7 +275,8 @@ void Machine::Impl::tidy(Peer& peer, Turn turn) {
 }
 
 // Precondition: the queue is tidy and not empty, so at least one frame is found.
-std::vector<SessionClaim> Machine::Impl::assemble(Peer& peer, std::size_t allowed, const Now& now) {
+void Machine::Impl::assemble(Request& request, std::size_t allowed, const Now& now) {
+  Peer& peer = *request.peer;
   std::size_t limit = std::min<std::size_t>(allowed, std::min(options.batchFrames, peer.frameLimit));
   if (peer.creditFrames > 0) {
     limit = std::min<std::size_t>(limit, peer.creditFrames);
@@ -291,25 +295,30 @@ std::vector<SessionClaim> Machine::Impl::assemble(Peer& peer, std::size_t allowe
       limit = std::min<std::size_t>(limit, session.frameLimit);
     }
     peer.ready.popFront();
+    const std::size_t room = limit - frames;
+    const std::size_t namedMax = room + peer.surplus;
+    std::size_t named = 0;
     if (session.unordered) {
-      for (; frames < limit && !session.queue.empty(); ++frames) {
+      for (; named < namedMax && !session.queue.empty(); ++named) {
         claims.push_back(takeUnit(session, now));
       }
+      frames += std::min(named, room);
       // The remaining messages queue behind the other sessions of their priority.
       wake(session);
       continue;
     }
     SessionClaim claim{.session = session.key, .keys = {}};
-    while (frames < limit && !session.queue.empty() && turnOf(session) == Turn::ordinary) {
+    for (; named < namedMax && !session.queue.empty() && turnOf(session) == Turn::ordinary; ++named) {
       claim.keys.push_back(session.queue.front());
       session.queue.popFront();
-      ++frames;
     }
+    frames += std::min(named, room);
     noteWaited(session, claim, now);
     claim.doubt = session.doubt;
     claims.push_back(std::move(claim));
   }
-  return claims;
+  request.framesMax = frames;
+  request.asked = std::make_shared<const std::vector<SessionClaim>>(std::move(claims));
 }
 
 // Precondition: the queue is tidy and not empty.

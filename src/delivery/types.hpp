@@ -108,7 +108,7 @@ enum class ClaimStatus : std::uint8_t {
   halted,
   /// `SessionClaim::doubt` is not of this file: the file was restored from a backup, or is a copy.
   outdated,
-  /// The request has reached its byte limit: nothing was claimed or searched for.
+  /// The request has reached its limit of bytes or frames: nothing was claimed or searched for.
   full,
 };
 

@@ -15,11 +15,13 @@ constexpr const char* kKeywords[] = {
     "fallback_application_name", "connect_timeout",  "keepalives_idle", "keepalives_interval",
     "keepalives_count",          "tcp_user_timeout", "dbname",          nullptr};
 // Statements find their rows by keys; a plan that was made while a table was small must not read the whole of it later.
+// So one plan serves for all values, and planning anew for each would take a third of a small transaction's time.
 // The server notices the same of this host, and a process that has ended even during a statement. A pooler answers with
 // a number of its own for the server's process.
 constexpr const char* kSetUp =
     "SET tcp_keepalives_idle=2;SET tcp_keepalives_interval=1;SET tcp_keepalives_count=3;SET tcp_user_timeout=5000;"
-    "SET client_connection_check_interval=50;SET enable_seqscan=off;SET jit=off;SELECT "
+    "SET client_connection_check_interval=50;SET enable_seqscan=off;SET jit=off;"
+    "SET plan_cache_mode=force_generic_plan;SELECT "
     "set_config('synchronous_commit','on',false) WHERE "
     "current_setting('synchronous_commit')='off';SELECT pg_backend_pid()";
 
@@ -252,12 +254,15 @@ void Connection::runPosted() {
 }
 
 void Connection::planByIndex() {
-  post("SELECT set_config('enable_seqscan','off',true),set_config('jit','off',true)");
+  post(
+      "SELECT set_config('enable_seqscan','off',true),set_config('jit','off',true),"
+      "set_config('plan_cache_mode','force_generic_plan',true)");
 }
 
 void Connection::planFreely() {
   post("SET LOCAL enable_seqscan TO DEFAULT");
   post("SET LOCAL jit TO DEFAULT");
+  post("SET LOCAL plan_cache_mode TO DEFAULT");
 }
 
 Result Connection::runTogether(std::string_view sql, const Parameters& parameters) {

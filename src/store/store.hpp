@@ -61,11 +61,12 @@ public:
 /// The messages and sessions that this process has in flight.
 class Claims : public Part {
 public:
-  /// Claims sessions and rows for this owner, and loads the rows. `recalls` and `bytesMax`: see
+  /// Claims sessions and rows for this owner, and loads the rows. `recalls`, `bytesMax` and `framesMax`: see
   /// `delivery::Actions::Claim`.
   virtual ClaimReply claim(std::span<const delivery::SessionClaim> sessions,
                            std::int64_t recalls = std::numeric_limits<std::int64_t>::max(),
-                           std::uint64_t bytesMax = std::numeric_limits<std::uint64_t>::max()) = 0;
+                           std::uint64_t bytesMax = std::numeric_limits<std::uint64_t>::max(),
+                           std::size_t framesMax = std::numeric_limits<std::size_t>::max()) = 0;
   virtual void endClaims(std::span<const delivery::SessionRelease> releases) = 0;
 };
 

@@ -4,8 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <limits>
-
 #include "delivery/types.hpp"
 #include "store_conformance/world.hpp"
 
@@ -318,38 +316,6 @@ TEST_CASE("P3: what another process settled, or ordered for a session, holds for
     inTransaction(*other, [&] { other->holds().pauseSession("default", "s"); });
     CHECK(claimOf(*store, row).sessions.front().status == ClaimStatus::halted);
   }
-}
-
-TEST_CASE("P11: a claim brings no more bytes than it may, but for the first message, and leaves the rest free") {
-  constexpr std::int64_t kAnyRecall = std::numeric_limits<std::int64_t>::max();
-  const World world;
-  auto store = world.open();
-  const std::string data = "\"" + std::string(100'000, 'x') + "\"";
-  for (int row = 0; row < 40; ++row) {
-    enqueueOne(*store, frameOf(row < 20 ? "a" : "b", data));
-  }
-  store = nullptr;
-  store = world.open();
-  std::vector<delivery::SessionClaim> asked;
-  for (const delivery::RowSeen& row : store->discovery().take(100).rows) {
-    if (asked.empty() || asked.back().session != row.session) {
-      asked.push_back({.session = row.session, .keys = {}});
-    }
-    asked.back().keys.push_back(row.key);
-  }
-  REQUIRE(asked.size() == 2);
-  const store::ClaimReply reply =
-      inTransaction(*store, [&] { return store->claims().claim(asked, kAnyRecall, 500'000); });
-  CHECK(reply.messages.size() == 4);
-  CHECK(reply.bytes <= 500'000);
-  REQUIRE(reply.sessions.size() == 2);
-  CHECK(reply.sessions[0].status == ClaimStatus::claimed);
-  CHECK(reply.sessions[0].rows.size() == 4);
-  CHECK(reply.sessions[1].status == ClaimStatus::full);
-  CHECK(reply.sessions[1].rows.empty());
-  // The other session is free, and the first row goes whatever its size.
-  const std::vector<delivery::SessionClaim> second{asked[1]};
-  CHECK(inTransaction(*store, [&] { return store->claims().claim(second, kAnyRecall, 1); }).messages.size() == 1);
 }
 
 TEST_CASE("P2: what a transaction claims, a question by id, a supersession and a change by hand in it see") {

@@ -64,7 +64,7 @@ struct StepJob final : public store::Job, public std::enable_shared_from_this<St
     claims.clear();
     claims.reserve(actions.claims.size());
     for (const delivery::Actions::Claim& claim : actions.claims) {
-      claims.push_back(store.claims().claim(*claim.sessions, claim.recalls, claim.bytesMax));
+      claims.push_back(store.claims().claim(*claim.sessions, claim.recalls, claim.bytesMax, claim.framesMax));
     }
     epoch = store.epoch();
     vitals = store.vitals();

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "unit/delivery/stage.hpp"
 
 namespace ackbox::delivery::claiming_test {
@@ -233,6 +235,82 @@ TEST_CASE("Rows behind the last one that the claim returned are asked for again"
   CHECK(stage.onlySend() == Keys{1});
   stage.ackAll();
   CHECK(stage.onlySend() == Keys{2});
+}
+
+TEST_CASE("A claim that found messages gone names more the next time, and takes no more than it may") {
+  Claiming stage(batchesOf(2));
+  for (int row = 0; row < 12; ++row) {
+    stage.store(1);
+  }
+  stage.store(2);
+  for (MessageKey key = 1; key <= 4; ++key) {
+    stage.rows.erase(key);
+  }
+  stage.holdClaims = true;
+  stage.showRows();
+  const auto named = [&] {
+    REQUIRE(stage.pendingClaims.size() == 1);
+    CHECK(stage.pendingClaims.front().framesMax == 2);
+    Keys keys;
+    for (const SessionClaim& claim : *stage.pendingClaims.front().sessions) {
+      keys.insert(keys.end(), claim.keys.begin(), claim.keys.end());
+    }
+    return keys;
+  };
+  CHECK(named() == Keys{1, 2});
+  stage.answerClaim();
+  // Session 2 has its turn, and there is room for one more.
+  CHECK(named() == Keys{13, 3, 4, 5, 6, 7});
+  stage.answerClaim();
+  CHECK(stage.onlySend() == Keys{13, 5});
+  stage.ackAll();
+  // Two were gone and two were found.
+  CHECK(named() == Keys{6, 7, 8, 9, 10, 11, 12});
+  stage.holdClaims = false;
+  stage.perform({});
+  for (const MessageKey first : {6, 8, 10}) {
+    CHECK(stage.onlySend() == Keys{first, first + 1});
+    stage.ackAll();
+  }
+  CHECK(stage.onlySend() == Keys{12});
+  CHECK(stage.rows.at(12).attempt == 1);
+}
+
+TEST_CASE("A claim that names more unordered messages than it may take leaves the others where they were") {
+  Claiming stage(batchesOf(2));
+  for (int row = 0; row < 9; ++row) {
+    stage.storeUnordered();
+  }
+  for (const MessageKey key : {1, 2, 4}) {
+    stage.rows.at(key).state = MessageState::acked;
+  }
+  stage.showRows();
+  for (const Keys& keys : {Keys{3, 5}, Keys{6, 7}, Keys{8, 9}}) {
+    CHECK(stage.onlySend() == keys);
+    stage.ackAll();
+  }
+  CHECK(stage.sends.empty());
+  CHECK_FALSE(stage.machine->nextWake());
+}
+
+TEST_CASE("Where another process holds a session, the machine goes on anywhere among the others, and leaves none out") {
+  std::set<MessageKey> gone;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Stage stage(batchesOf(1), seed);
+    stage.machine->peerAdded(kPeer, 1);
+    for (SessionKey session = 1; session <= 30; ++session) {
+      stage.store(session);
+    }
+    stage.claimStatus[1] = ClaimStatus::busy;
+    stage.showRows();
+    gone.insert(stage.onlySend().front());
+    stage.claimStatus.clear();
+    for (MessageKey key = 1; key <= 30; ++key) {
+      stage.ackEventually(key);
+    }
+  }
+  CHECK(gone.size() > 5);
+  CHECK_FALSE(gone.contains(1));
 }
 
 TEST_CASE("A claim that failed gives everything back and pauses the peer") {

@@ -81,7 +81,9 @@ private:
       outage_ ^= 1U << (1 + below(kPeers));
     } else if (dice < 89) {
       meddle();
-    } else if (dice < 90 && oneIn(4)) {
+    } else if (dice < 92) {
+      deliverElsewhere();
+    } else if (dice < 93 && oneIn(12)) {
       restart();
     } else {
       holdOrAnswerClaims();
@@ -129,6 +131,33 @@ private:
     const auto session = static_cast<SessionKey>(1 + below(kSessions));
     if (stage_.claimStatus.erase(session) == 0 && stage_.sessions.contains(session)) {
       stage_.claimStatus[session] = oneIn(2) ? ClaimStatus::busy : ClaimStatus::notDue;
+    }
+  }
+
+  // Another process delivers what waits first in a session, or an unordered message; this machine is not told.
+  void deliverElsewhere() {
+    for (std::uint64_t count = 1 + below(40); count > 0; --count) {
+      const MessageKey key = stage_.lastKey - static_cast<MessageKey>(below(200));
+      const auto place = stage_.rows.find(key);
+      if (place == stage_.rows.end() || place->second.state != MessageState::pending) {
+        continue;
+      }
+      const SessionKey session = place->second.session;
+      StoredSession& stored = stage_.sessions.at(session);
+      const auto first = std::ranges::find_if(stage_.rows, [&](const auto& row) {
+        return row.second.session == session && row.second.state == MessageState::pending;
+      });
+      const auto& [delivered, row] = stored.unordered ? *place : *first;
+      Receiver& receiver = receivers_[stored.unordered ? unitOf(delivered) : session];
+      if (stored.owned || stored.blockedBy != 0 || (!stored.unordered && receiver.accepted >= row.sequence) ||
+          (stored.unordered && !receiver.effects.empty())) {
+        continue;
+      }
+      stage_.rows.at(delivered).state = MessageState::acked;
+      stored.previousSequence = row.sequence;
+      receiver.accepted = row.sequence;
+      receiver.effects.push_back(delivered);
+      ++deliveredElsewhere_;
     }
   }
 
@@ -380,6 +409,7 @@ private:
     // The run must not pass because nothing happened.
     CHECK(count[MessageState::acked] > 1'000);
     CHECK(chargedForRefusals_ > 20);
+    CHECK(deliveredElsewhere_ > 100);
   }
 
   Stage stage_;
@@ -389,6 +419,7 @@ private:
   std::map<MessageKey, int> refusedAt_;
   std::map<PeerKey, int> takenAt_;
   int chargedForRefusals_ = 0;
+  int deliveredElsewhere_ = 0;
   unsigned outage_ = 0;
   bool faults_ = true;
 };

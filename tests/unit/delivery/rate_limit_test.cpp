@@ -57,6 +57,24 @@ TEST_CASE("row 11: a rate limit lets a burst go, then keeps to its pace") {
   CHECK(stage.now.steady - start >= 7'900ms);
 }
 
+TEST_CASE("row 11: a rate limit counts what a claim may take, not how much it names where messages have gone") {
+  RateLimit limit;
+  limit.frames = 4;
+  Limited stage(limit);
+  for (int made = 0; made < 40; ++made) {
+    stage.store(1);
+  }
+  for (MessageKey key = 1; key <= 20; ++key) {
+    stage.rows.erase(key);
+  }
+  stage.showRows();
+  stage.drain();
+  CHECK(stage.sent == 4);
+  CHECK(stage.limitedUntil() == stage.now.steady + 250ms);
+  stage.advance(250ms);
+  CHECK(stage.onlySend() == Keys{25});
+}
+
 TEST_CASE("row 11: a bucket is full at first, also on a machine that started less than its filling time ago") {
   RateLimit limit;
   limit.frames = 2;

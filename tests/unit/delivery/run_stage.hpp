@@ -118,6 +118,7 @@ struct RunStage : Stage {
     records.insert(records.end(), done.peers.begin(), done.peers.end());
     for (const Actions::Claim& made : done.claims) {
       std::vector<SessionClaimed>& reply = replies.emplace_back();
+      framesLeft = made.framesMax;
       for (const SessionClaim& asked : *made.sessions) {
         reply.push_back(claim(asked));
         counts.claimed += reply.back().rows.size();

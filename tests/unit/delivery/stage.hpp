@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@ namespace ackbox::delivery {
 using namespace std::chrono_literals;
 
 constexpr PeerKey kPeer = 1;
+constexpr std::size_t kAllFrames = std::numeric_limits<std::size_t>::max();
 
 struct StoredRow {
   SessionKey session = 0;
@@ -111,7 +113,7 @@ struct Stage {
     CHECK(session.unordered == unit);
     SessionClaimed got;
     got.session = asked.session;
-    if (isFull()) {
+    if (isFull() || framesLeft == 0) {
       got.status = ClaimStatus::full;
       return got;
     }
@@ -132,6 +134,9 @@ struct Stage {
       got.priority = session.priority;
     }
     for (const MessageKey key : asked.keys) {
+      if (framesLeft == 0) {
+        break;
+      }
       // As the store: a delay counts until the row was tried.
       if (const auto waiting = rows.find(key); waiting != rows.end() && key != asked.waited &&
                                                waiting->second.state == MessageState::pending &&
@@ -160,6 +165,7 @@ struct Stage {
           break;
         }
         row.state = MessageState::sending;
+        --framesLeft;
         got.rows.push_back({.key = key,
                             .sequence = row.sequence,
                             .attempt = ++row.attempt,
@@ -245,10 +251,12 @@ struct Stage {
     std::vector<SessionClaimed> got;
     got.reserve(made.sessions->size());
     isFirstRow = true;
+    framesLeft = made.framesMax;
     room = cutsClaims ? std::optional(made.bytesMax) : std::nullopt;
     for (const SessionClaim& asked : *made.sessions) {
       got.push_back(claim(asked));
     }
+    framesLeft = kAllFrames;
     Actions actions;
     machine->claimed(made.request, got, ownEpoch, now, actions);
     perform(std::move(actions));
@@ -372,6 +380,7 @@ struct Stage {
   bool cutsClaims = false;
   std::optional<std::uint64_t> room = {};
   bool isFirstRow = false;
+  std::size_t framesLeft = kAllFrames;
   std::deque<Actions::Claim> pendingClaims;
 
   std::deque<Actions::Send> sends;

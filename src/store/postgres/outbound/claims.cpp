@@ -11,20 +11,43 @@
 namespace ackbox::store::postgres {
 
 using delivery::ClaimStatus;
+namespace {
+
+// Of the messages named, $1, the first of each session that wait, and the first outside sessions: $4 at most. So no
+// message is locked that another process may take now.
+constexpr std::string_view kFirstOfNamed =
+    "ARRAY(SELECT f.id FROM (SELECT w.id,row_number() OVER (PARTITION BY CASE WHEN w.sequence>0 THEN w.session_id ELSE "
+    "0 END ORDER BY k.place) AS place FROM unnest($1::bigint[]) WITH ORDINALITY AS k(id,place) JOIN #outbox AS w ON "
+    "w.id=k.id WHERE w.state IN (0,2) AND NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=w.id AND c.owner_id<>$2)) "
+    "AS f WHERE f.place<=$4::bigint)";
+
+// SQL: reads and locks those of `keys` that are free.
+std::string readMessages(std::string_view keys) {
+  return std::string(
+             "SELECT o.id,o.session_id,o.state,o.attempt,o.due_at_ms,o.not_before_ms,octet_length(o.data),CASE WHEN "
+             "octet_length(o.data)<=$3::bigint THEN o.data ELSE '' END,o.message_id,o.type,o.sequence,"
+             "o.retry_count,o.created_at_ms,o.expires_at_ms,o.traceparent,o.correlation_id,o.resent_of,"
+             "coalesce(c.owner_id,0) FROM #outbox AS o LEFT JOIN #claims AS c ON c.id=CASE WHEN o.sequence>0 THEN "
+             "-o.session_id ELSE o.id END WHERE o.id=ANY(")
+      .append(keys)
+      .append(") AND (o.sequence=0 OR c.owner_id=$2) FOR NO KEY UPDATE OF o SKIP LOCKED");
+}
+
+}  // namespace
 
 // Sessions are held first, and read afterwards: what their last holder made of them is committed by then.
-ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
-                         std::uint64_t bytesMax) {
+ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls, std::uint64_t bytesMax,
+                         std::size_t framesMax) {
   context_.flushRows();
   ClaimReply reply;
   reply.sessions.reserve(sessions.size());
-  Look look{.now = context_.now(), .recalls = recalls, .bytesMax = bytesMax};
+  Look look{.now = context_.now(), .recalls = recalls, .bytesMax = bytesMax, .framesMax = framesMax};
   read(sessions, look);
   // A session may be named several times.
   std::map<delivery::SessionKey, std::set<delivery::MessageKey>> taken;
   for (const delivery::SessionClaim& wanted : sessions) {
     delivery::SessionClaimed claimed;
-    if (reply.isFull) {
+    if (reply.isFull || reply.messages.size() >= framesMax) {
       claimed.session = wanted.session;
       claimed.status = ClaimStatus::full;
     } else {
@@ -115,7 +138,7 @@ void Claims::read(std::span<const delivery::SessionClaim> wanted, Look& look) {
     return;
   }
   const std::uint64_t readAtOnce = std::min<std::uint64_t>(look.bytesMax, std::numeric_limits<std::int64_t>::max()) /
-                                   std::max<std::size_t>(1, keys.size());
+                                   std::clamp<std::size_t>(keys.size(), 1, look.framesMax);
   askToHold(look.wanted);
   context_.connection.ask(
       "SELECT s.id,s.name,s.priority,m.paused_at_ms<>0 OR m.blocked_by<>0,m.recall,m.due_at_ms,m.due_is_firm,"
@@ -125,13 +148,11 @@ void Claims::read(std::span<const delivery::SessionClaim> wanted, Look& look) {
   // Rows stay locked until the end of the transaction, so that nobody supersedes or fails what is about to be sent.
   // Those of sessions that another process has are left alone. Data of more than its part of the limit is read when its
   // message is taken.
-  context_.connection.ask(
-      "SELECT o.id,o.session_id,o.state,o.attempt,o.due_at_ms,o.not_before_ms,octet_length(o.data),CASE WHEN "
-      "octet_length(o.data)<=$3::bigint THEN o.data ELSE '' END,o.message_id,o.type,o.sequence,"
-      "o.retry_count,o.created_at_ms,o.expires_at_ms,o.traceparent,o.correlation_id,o.resent_of,coalesce(c.owner_id,0) "
-      "FROM #outbox AS o LEFT JOIN #claims AS c ON c.id=CASE WHEN o.sequence>0 THEN -o.session_id ELSE o.id END WHERE "
-      "o.id=ANY($1::bigint[]) AND (o.sequence=0 OR c.owner_id=$2) FOR NO KEY UPDATE OF o SKIP LOCKED",
-      arrayOf(keys), context_.owner, readAtOnce);
+  if (keys.size() <= look.framesMax) {
+    context_.connection.ask(readMessages("$1::bigint[]"), arrayOf(keys), context_.owner, readAtOnce);
+  } else {
+    context_.connection.ask(readMessages(kFirstOfNamed), arrayOf(keys), context_.owner, readAtOnce, look.framesMax);
+  }
   const std::vector<Result> results = context_.connection.collect(3);
   noteSessions(heldOf(results[0]), results[1], look);
   noteMessages(results[2], look);
@@ -216,7 +237,7 @@ delivery::SessionClaimed Claims::claimSession(const delivery::SessionClaim& want
     const std::size_t firstMessage = reply.messages.size();
     for (const delivery::MessageKey key : wanted.keys) {
       claimRow(key, wanted.waited, look, claimed, reply);
-      if (claimed.status != ClaimStatus::claimed) {
+      if (claimed.status != ClaimStatus::claimed || reply.messages.size() >= look.framesMax) {
         break;
       }
     }

@@ -28,8 +28,8 @@ class Claims final : public store::Claims {
 public:
   explicit Claims(Context& context) : context_(context) {}
 
-  ClaimReply claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
-                   std::uint64_t bytesMax) override;
+  ClaimReply claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls, std::uint64_t bytesMax,
+                   std::size_t framesMax) override;
   void endClaims(std::span<const delivery::SessionRelease> releases) override;
 
 private:
@@ -66,6 +66,7 @@ private:
     WallTime now;
     std::int64_t recalls = 0;
     std::uint64_t bytesMax = 0;
+    std::size_t framesMax = 0;
     std::map<delivery::SessionKey, Session> sessions = {};
     Wanted wanted = {};
     std::map<delivery::MessageKey, Message> messages = {};

@@ -19,14 +19,14 @@ Claims::Claims(Context& context)
       selectRow_(context.prepare(std::string("SELECT ").append(kRowColumns).append(" FROM #outbox WHERE id=?1"))),
       claimAgain_(context.prepare("UPDATE #outbox SET attempt=attempt+1 WHERE id=?1")) {}
 
-ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
-                         std::uint64_t bytesMax) {
+ClaimReply Claims::claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls, std::uint64_t bytesMax,
+                         std::size_t framesMax) {
   context_.gathered.flush();
   ClaimReply reply;
   reply.sessions.reserve(sessions.size());
-  const Look look{.now = context_.clock.wallNow(), .recalls = recalls, .bytesMax = bytesMax};
+  const Look look{.now = context_.clock.wallNow(), .recalls = recalls, .bytesMax = bytesMax, .framesMax = framesMax};
   for (const delivery::SessionClaim& wanted : sessions) {
-    if (reply.isFull) {
+    if (reply.isFull || reply.messages.size() >= framesMax) {
       reply.sessions.emplace_back();
       reply.sessions.back().session = wanted.session;
       reply.sessions.back().status = delivery::ClaimStatus::full;
@@ -68,7 +68,7 @@ void Claims::claimSession(const delivery::SessionClaim& wanted, const Look& look
     const std::size_t firstMessage = reply.messages.size();
     for (const delivery::MessageKey key : wanted.keys) {
       claimRow(key, wanted.waited, look, claimed, reply);
-      if (claimed.status != delivery::ClaimStatus::claimed) {
+      if (claimed.status != delivery::ClaimStatus::claimed || reply.messages.size() >= look.framesMax) {
         break;
       }
     }

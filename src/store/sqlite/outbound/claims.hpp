@@ -16,8 +16,8 @@ class Claims final : public store::Claims {
 public:
   explicit Claims(Context& context);
 
-  ClaimReply claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls,
-                   std::uint64_t bytesMax) override;
+  ClaimReply claim(std::span<const delivery::SessionClaim> sessions, std::int64_t recalls, std::uint64_t bytesMax,
+                   std::size_t framesMax) override;
   void endClaims(std::span<const delivery::SessionRelease> releases) override;
 
 private:
@@ -26,6 +26,7 @@ private:
     WallTime now;
     std::int64_t recalls = 0;
     std::uint64_t bytesMax = 0;
+    std::size_t framesMax = 0;
   };
 
   void claimSession(const delivery::SessionClaim& wanted, const Look& look, ClaimReply& reply);
