@@ -78,6 +78,45 @@ TEST_CASE("P9: a step reads as many rows for the oldest message behind many reta
   costs.store.commit();
 }
 
+TEST_CASE("P9: the oldest message is found without those deleted before it, which an open transaction keeps") {
+  Costs costs;
+  const PostgresClient reporting(costs.database.location());
+  reporting.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  reporting.run("SELECT 1");
+  costs.enqueue(5'000);
+  costs.database.run("DELETE FROM ackbox.outbox WHERE id<=4990");
+  costs.clock->advance(std::chrono::seconds(7));
+  costs.enqueue(10);
+  const auto blocksRead = [&] {
+    return std::stol(
+        answerOf(costs.store.handlersConnection(), "SELECT pg_stat_get_xact_blocks_fetched(" + idOf("outbox") + ")"));
+  };
+  const auto oldest = [&] {
+    costs.store.begin(false);
+    const long before = blocksRead();
+    const auto found = costs.store.vitals().oldestAt;
+    const long blocks = blocksRead() - before;
+    costs.store.commit();
+    REQUIRE(found.has_value());
+    const long created =
+        std::stol(costs.database.run("SELECT min(created_at_ms) FROM ackbox.outbox WHERE state IN (0,2)"));
+    CHECK(std::chrono::duration_cast<std::chrono::milliseconds>(found->time_since_epoch()).count() == created);
+    return blocks;
+  };
+  static_cast<void>(costs.store.discovery().take(100));
+  CHECK(oldest() > 50);
+  CHECK(oldest() <= 2);
+  costs.database.run("DELETE FROM ackbox.outbox WHERE id<=4995");
+  CHECK(oldest() <= 3);
+  // A message with a lower key, such as one that is put back, is found once it was discovered.
+  costs.database.run(
+      "INSERT INTO ackbox.outbox SELECT (jsonb_populate_record(o,'{\"id\":7,\"sequence\":7,\"message_id\":\"back\","
+      "\"created_at_ms\":1}')).* FROM ackbox.outbox AS o WHERE id=4996");
+  costs.database.run("UPDATE ackbox.outbox SET xid=pg_current_xact_id() WHERE id=7");
+  CHECK(costs.store.discovery().take(100).rows.size() == 1);
+  static_cast<void>(oldest());
+}
+
 TEST_CASE("P11: a page of whole messages, and a claim, read no more data than fits") {
   Costs costs;
   // 16 messages of 1 MB, in 512 parts each.

@@ -30,6 +30,9 @@ struct Context {
   /// Discovery has returned all rows that were put back up to this recall: sessions of later ones must not be claimed
   /// yet.
   std::int64_t recallsDiscovered = 0;
+  /// Of the live messages that discovery has returned, none has a lower key. Entries of those that were deleted stay in
+  /// the index while any transaction is open, and a search from the beginning would pass them all each time.
+  std::int64_t oldestKey = 0;
   /// The number of recalls by any process, including the current transaction's.
   std::int64_t recallsMade = 0;
   /// The orders by any process, including the current transaction's; as of its beginning.

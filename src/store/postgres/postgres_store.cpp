@@ -281,9 +281,13 @@ Vitals PostgresStore::vitals() {
   vitals.live = fill.rows;
   vitals.failed = static_cast<std::uint64_t>(std::max<std::int64_t>(0, impl_->counts.value(Count::failed)));
   if (fill.rows != 0) {
-    const Result oldest =
-        impl_->connection.run("SELECT created_at_ms FROM #outbox WHERE state IN (0,2) ORDER BY id LIMIT 1");
-    vitals.oldestAt = oldest.empty() ? std::nullopt : std::optional(oldest.front().instant(0));
+    const Result oldest = impl_->connection.run(
+        "SELECT created_at_ms,id FROM #outbox WHERE state IN (0,2) AND id>=$1 ORDER BY id LIMIT 1",
+        impl_->context.oldestKey);
+    if (!oldest.empty()) {
+      vitals.oldestAt = oldest.front().instant(0);
+      impl_->context.oldestKey = oldest.front().integer(1);
+    }
   }
   return vitals;
 }

@@ -1,5 +1,6 @@
 #include "store/postgres/outbound/discovery.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <string_view>
 #include <tuple>
@@ -82,6 +83,7 @@ void Discovery::scan(std::size_t limit, store::NewRows& found) {
     one.state = row.as<MessageState>(4);
     one.dueAt = row.instant(5);
     lastTaken_ = one.key;
+    context_.oldestKey = std::min(context_.oldestKey, one.key);
     introduce(row, found, one);
   }
   found.more = found.rows.size() == limit;
