@@ -24,8 +24,8 @@ class OutboxManager;
 /// Where an outbox in PostgreSQL is: for `OutboxManager::open` and `OutboxReader::open`. Its tables are in the schema
 /// `ackbox` of the database, which several hosts may have open; `OutboxManager::open` makes them.
 ///
-/// Of `OutboxOptions`, `tablePrefix`, `trustSchema` and `vfs` have no meaning here. `durability` is as strong as the
-/// server's `synchronous_commit`, which is turned on where it is off.
+/// Of `OutboxOptions`, `trustSchema` and `vfs` have no meaning here, and another `tablePrefix` than the default is
+/// refused. `durability` is as strong as the server's `synchronous_commit`, which is turned on where it is off.
 struct PostgresLocation {
   /// A URL or a connection string of libpq, such as `postgres://agent@db.example/orders`. It must lead to the server
   /// itself and not to a pooler (`Errc::pooledConnection`). Keepalives are set, so that a host that has gone is noticed

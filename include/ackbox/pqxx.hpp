@@ -34,21 +34,20 @@ EnqueueReceipt enqueue(Transaction& transaction, const Frame& frame) {
     return instant ? std::chrono::duration_cast<std::chrono::milliseconds>(instant->time_since_epoch()).count() : 0;
   };
   const auto rows = transaction.exec_params(
-      "SELECT status,message_id,coalesce(sequence,0),is_conflict FROM "
-      "ackbox.enqueue($1::text,$2::text,$3::text,$4::text,$5::text,"
+      "SELECT e.status,e.message_id,coalesce(e.sequence,0),e.is_conflict FROM ackbox.peers AS p,LATERAL "
+      "ackbox.enqueue(p.name,$2::text,$3::text,$4::text,$5::text,"
       "$6::text,$7::integer,nullif($8::bigint,0),nullif($9::bigint,0),nullif($10::text,''),nullif($11::text,''),"
-      "nullif($12::text,''))",
+      "nullif($12::text,'')) AS e WHERE p.name=$1::text AND p.removed_at_ms=0",
       frame.peer, frame.session, frame.type, frame.data.empty() ? std::string("null") : frame.data, frame.id,
       frame.idempotencyKey, static_cast<int>(frame.priority), millisecondsOf(frame.notBefore),
       millisecondsOf(frame.expiresAt), frame.traceparent, frame.correlationId, frame.resentOf);
-  const auto row = rows[0];
-  const std::string status = row[0].template as<std::string>();
-  if (status == "unknownPeer") {
+  if (rows.empty()) {
     receipt.status = EnqueueStatus::unknownPeer;
     receipt.detail = "the database has no peer " + frame.peer;
     return receipt;
   }
-  receipt.status = status == "duplicate" ? EnqueueStatus::duplicate : EnqueueStatus::stored;
+  const auto row = rows[0];
+  receipt.status = row[0].template as<std::string>() == "duplicate" ? EnqueueStatus::duplicate : EnqueueStatus::stored;
   receipt.messageId = row[1].template as<std::string>();
   receipt.sequence = row[2].template as<unsigned long long>();
   receipt.isConflict = row[3].template as<bool>();

@@ -1,6 +1,7 @@
 #include "location/location.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -32,15 +33,24 @@ Facade openAt(const std::filesystem::path& place, OutboxOptions options) {
 
 }  // namespace
 
+// What is meant as a database's, and cannot be read, must not become a file that has a password for its name.
 bool isUrl(const std::filesystem::path& place) {
-  const std::string_view text = place.native();
-  return text.starts_with("postgres://") || text.starts_with("postgresql://");
+  std::string text = place.native();
+  std::ranges::transform(text, text.begin(),
+                         [](char one) { return one >= 'A' && one <= 'Z' ? one + ('a' - 'A') : one; });
+  const std::string_view words = std::string_view(text).substr(0, text.find('/'));
+  return text.starts_with("postgres:") || text.starts_with("postgresql:") ||
+         std::ranges::any_of(std::initializer_list<std::string_view>{"dbname=", "password=", "host="},
+                             [&](std::string_view key) { return words.find(key) != std::string_view::npos; });
 }
 
 std::string shown(const std::filesystem::path& place) {
   std::string text = place.native();
   if (!isUrl(place)) {
     return text;
+  }
+  if (!text.starts_with("postgres://") && !text.starts_with("postgresql://")) {
+    return "postgres://...";
   }
   // As libpq reads it: a question mark before the @ belongs to the password.
   const std::size_t host = text.find(kEndOfScheme) + kEndOfScheme.size();

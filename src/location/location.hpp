@@ -11,10 +11,10 @@
 
 namespace ackbox::location {
 
-/// Whether `place` is the URL of a database, and not a file's path.
+/// Whether `place` is meant as a database's, by a URL or as `host=… dbname=…`, and not as a file's path.
 [[nodiscard]] bool isUrl(const std::filesystem::path& place);
 
-/// `place` for people: a URL without its user, password and parameters.
+/// `place` for people: a URL without its user, password and parameters; of what cannot be read, nothing is shown.
 [[nodiscard]] std::string shown(const std::filesystem::path& place);
 
 /// Opens the outbox in a file, or in the database of a URL. Throws `Error` as `OutboxManager::open`, and `cannotOpen`

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::string_view kSchema = "ackbox.";
 constexpr int kServerLeast = 140'000;
+constexpr std::string_view kUnreadable = "postgres://...";
 
 // What the location does not say itself: it comes last, and counts. A host that is gone is noticed after 5 s.
 constexpr const char* kKeywords[] = {
@@ -16,12 +17,15 @@ constexpr const char* kKeywords[] = {
     "keepalives_count",          "tcp_user_timeout", "dbname",          nullptr};
 // Statements find their rows by keys; a plan that was made while a table was small must not read the whole of it later.
 // So one plan serves for all values, and planning anew for each would take a third of a small transaction's time.
+// Texts and bytes are read in one form, whatever the database, the role or the environment prefer.
 // The server notices the same of this host, and a process that has ended even during a statement. A pooler answers with
 // a number of its own for the server's process.
 constexpr const char* kSetUp =
     "SET tcp_keepalives_idle=2;SET tcp_keepalives_interval=1;SET tcp_keepalives_count=3;SET tcp_user_timeout=5000;"
     "SET client_connection_check_interval=50;SET enable_seqscan=off;SET jit=off;"
-    "SET plan_cache_mode=force_generic_plan;SELECT "
+    "SET plan_cache_mode=force_generic_plan;SET client_encoding='UTF8';SET bytea_output=hex;"
+    "SET standard_conforming_strings=on;SET default_transaction_isolation='read committed';SET idle_session_timeout=0;"
+    "SELECT "
     "set_config('synchronous_commit','on',false) WHERE "
     "current_setting('synchronous_commit')='off';SELECT pg_backend_pid()";
 
@@ -47,7 +51,10 @@ std::string nameOf(const std::string& location) {
       database = value;
     }
   }
-  return "postgres://" + host + port + "/" + database;
+  // A password whose special characters are not written as %XX is read as a part of what follows it.
+  const bool isMisread = host.find('@') != std::string::npos || database.find('@') != std::string::npos ||
+                         port.find_first_not_of(":,0123456789") != std::string::npos;
+  return isMisread ? std::string(kUnreadable) : "postgres://" + host + port + "/" + database;
 }
 
 Errc errcOf(std::string_view sqlState) noexcept {
@@ -102,6 +109,7 @@ Connection::Connection(PGconn* application) : own_(nullptr, PQfinish), handle_(a
 void Connection::drop() noexcept {
   unshared_.release();
   own_.reset();
+  isLost_ = false;
   handle_ = nullptr;
   prepared_.clear();
   posted_.clear();
@@ -116,7 +124,9 @@ void Connection::connect() {
   if (PQstatus(handle_) != CONNECTION_OK) {
     // libpq's text quotes what it cannot read, which may be a part of the password.
     const std::string_view text = PQerrorMessage(handle_);
-    const bool isRead = !nameOf(location_).empty() && text.find("connection option") == std::string_view::npos;
+    const std::string name = nameOf(location_);
+    const bool isRead =
+        !name.empty() && name != kUnreadable && text.find("connection option") == std::string_view::npos;
     throw Error(Errc::cannotOpen, isRead
                                       ? std::string(text)
                                       : "the URL or an option of it cannot be read: write special characters of user "
@@ -124,6 +134,11 @@ void Connection::connect() {
   }
   if (PQserverVersion(handle_) < kServerLeast) {
     throw Error(Errc::cannotOpen, "the server is older than PostgreSQL 14");
+  }
+  const char* const encoding = PQparameterStatus(handle_, "server_encoding");
+  if (encoding != nullptr && std::string_view(encoding) != "UTF8") {
+    throw Error(Errc::cannotOpen, std::string("the database's encoding is ") + encoding +
+                                      ": make one with ENCODING 'UTF8', because names and data are UTF-8");
   }
   // Notices, such as of a schema that exists, go nowhere.
   PQsetNoticeProcessor(
@@ -204,6 +219,7 @@ std::vector<Result> Connection::collect(std::size_t count) {
   }
   const auto sent = [this, &posted](int isSent) {
     if (isSent == 0) {
+      isLost_ = true;
       throw Error(Errc::ioError, std::string(PQerrorMessage(handle_)) + "in: " + posted.back().sql.substr(0, 200));
     }
   };
@@ -292,7 +308,7 @@ std::string Connection::whyLost() const {
 }
 
 bool Connection::isLost() const noexcept {
-  return PQstatus(handle_) != CONNECTION_OK;
+  return isLost_ || PQstatus(handle_) != CONNECTION_OK;
 }
 
 bool Connection::inTransaction() const noexcept {
@@ -311,6 +327,8 @@ Result Connection::checked(PGresult* result, std::string_view sql) {
   // Serialization failures and deadlocks, and keys that another transaction has just used.
   hasLostRace_ = hasLostRace_ || code.substr(0, 2) == "40" || code == "23505";
   hasMetLock_ = hasMetLock_ || code == "55P03";
+  // In a pipeline, libpq takes a connection for whole after a write that failed.
+  isLost_ = isLost_ || (own_ && code.empty());
   const char* const message = result == nullptr ? PQerrorMessage(handle_) : PQresultErrorMessage(result);
   throw Error(errcOf(code), std::string(message) + "in: " + std::string(sql.substr(0, 200)));
 }

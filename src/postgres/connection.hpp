@@ -122,6 +122,8 @@ private:
   std::vector<Posted> posted_;
   bool hasLostRace_ = false;
   bool hasMetLock_ = false;
+  // A statement had no answer.
+  bool isLost_ = false;
 };
 
 /// `sql` with the schema's name and a full stop in the place of each `#`.

@@ -39,6 +39,11 @@ void InboxMachine::arrived(const Arrival& frame) {
     return;
   }
   Queue& queue = queueOf(frame);
+  const auto first = queue.frames.begin() + static_cast<std::ptrdiff_t>(queue.first);
+  if (first != queue.frames.end() && frame.key <= queue.frames.back().key &&
+      std::ranges::find(first, queue.frames.end(), frame.key, &Frame::key) != queue.frames.end()) {
+    return;
+  }
   Types::value_type& type = typeOf(frame);
   if (!frame.mailbox.empty()) {
     Section& section = sectionOf(pools_[*mailPool_], queue.mailbox).second;

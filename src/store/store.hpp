@@ -214,7 +214,7 @@ public:
   // --- Running.
 
   /// Up to `limit` rows that the calls up to `after` did not return, including rows that were committed later than rows
-  /// with greater keys.
+  /// with greater keys. After a crash of the database's server, all rows are returned once more.
   [[nodiscard]] virtual NewInboxRows rowsAfter(const InboxCursor& after, std::size_t limit) = 0;
   /// The keys of `keys` that are no longer in the inbox, in ascending order.
   [[nodiscard]] virtual std::vector<InboxKey> missing(std::span<const InboxKey> keys) = 0;

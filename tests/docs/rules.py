@@ -147,7 +147,12 @@ def rules(setting):
             no_code("billing ", "lines of a file, as a form"),
             config("{", file="serve.json"),
         ],
-        "docs/postgres.md": [left_out("ackbox move agent.db", "needs a server; tests/postgres/move_test.py moves files")],
+        "docs/postgres.md": [
+            quoted("GRANT USAGE ON SCHEMA", "tests/postgres/sql_enqueue_test.cpp"),
+            elsewhere("with connection.transaction", "tests/postgres/psycopg_test.py"),
+            elsewhere("await client.query", "tests/postgres/node_pg_orders.mjs"),
+            left_out("ackbox move agent.db", "needs a server; tests/postgres/move_test.py moves files"),
+        ],
         "docs/sql.md": [
             elsewhere("import json, sqlite3", "tests/extension/extension_test.py"),
             elsewhere("import Database", "tests/extension/node_test.sh"),

@@ -153,6 +153,34 @@ TEST_CASE("P12: who waits for an open transaction is told that the database is b
   }
 }
 
+TEST_CASE("P12: a claim passes over what another process is claiming in an open transaction, and waits for nothing") {
+  const PostgresDatabase database;
+  PostgresStore stopped(database.location(), {});
+  PostgresStore store(database.location(), {});
+  for (const char* const session : {"a", "b", "", ""}) {
+    enqueueOne(store, frameOf(session));
+  }
+  std::vector<delivery::SessionClaim> asked;
+  for (const delivery::RowSeen& row : store.discovery().take(10).rows) {
+    const bool isUnit = store.discovery().sessionName(row.session).empty();
+    asked.push_back({isUnit ? delivery::unitOf(row.key) : row.session, {row.key}});
+  }
+  REQUIRE(asked.size() == 4);
+  const std::vector<delivery::SessionClaim> first{asked[0], asked[2]};
+  // In this test's one thread, a statement that waited would be refused after its `lock_timeout`.
+  stopped.begin(false);
+  CHECK(stopped.claims().claim(first).messages.size() == 2);
+  const store::ClaimReply reply = claimOf(store, asked);
+  const delivery::ClaimStatus expected[] = {delivery::ClaimStatus::busy, delivery::ClaimStatus::claimed,
+                                            delivery::ClaimStatus::busy, delivery::ClaimStatus::claimed};
+  for (std::size_t index = 0; index < 4; ++index) {
+    CAPTURE(index);
+    CHECK(reply.sessions[index].status == expected[index]);
+  }
+  stopped.commit();
+  CHECK(claimOf(store, asked[0]).sessions.front().status == delivery::ClaimStatus::busy);
+}
+
 TEST_CASE("P12: a delivery goes on, and waits for nothing, while a transaction changes its session's priority") {
   Shop shop(kLong);
   enqueueOne(shop.store, frameOf("s"));

@@ -57,6 +57,33 @@ TEST_CASE("P2: what a client's statement enqueues commits or rolls back with its
   CHECK(reader.verify().findings.empty());
 }
 
+TEST_CASE("P2: a role with the rights that the documentation names enqueues, with a key too, and no other way in") {
+  Sql sql;
+  sql.database.run("DROP ROLE IF EXISTS shop");
+  sql.database.run("CREATE ROLE shop");
+  sql.database.run(R"sql(
+GRANT USAGE ON SCHEMA ackbox TO shop;
+GRANT SELECT ON ackbox.schema, ackbox.peers, ackbox.sessions, ackbox.session_states, ackbox.outbox,
+  ackbox.idempotency_keys TO shop;
+GRANT INSERT ON ackbox.sessions, ackbox.session_states, ackbox.outbox, ackbox.idempotency_keys, ackbox.counts TO shop;
+GRANT UPDATE ON ackbox.sessions, ackbox.session_states, ackbox.idempotency_keys TO shop;
+GRANT DELETE ON ackbox.idempotency_keys TO shop;
+GRANT USAGE, UPDATE ON ALL SEQUENCES IN SCHEMA ackbox TO shop;
+)sql");
+  sql.client.run("SET ROLE shop");
+  CHECK(sql.client.enqueue("'default','s','test','1'") == "stored 1");
+  CHECK(sql.client.enqueue("'default','s','test','2', idempotency_key => 'k', priority => 7") == "stored 2");
+  CHECK(sql.client.enqueue("'default','s','test','2', idempotency_key => 'k'") == "duplicate 2");
+  CHECK(sql.client.enqueue("'default','','test','3', id => 'mine'") == "stored 0");
+  sql.client.run("BEGIN ISOLATION LEVEL SERIALIZABLE");
+  CHECK(sql.client.enqueue("'default','s','test','4'") == "stored 3");
+  sql.client.run("COMMIT");
+  CHECK(sql.database.run("SELECT has_table_privilege('shop','ackbox.outbox','UPDATE,DELETE')") == "f");
+  sql.client.run("RESET ROLE");
+  sql.database.run("DROP OWNED BY shop");
+  sql.database.run("DROP ROLE shop");
+}
+
 TEST_CASE("P5: a key or an id makes a statement's enqueue happen once, and a wrong one is refused") {
   Sql sql;
   CHECK(sql.client.enqueue("'default','s','test','1', idempotency_key => 'k'") == "stored 1");
@@ -64,7 +91,7 @@ TEST_CASE("P5: a key or an id makes a statement's enqueue happen once, and a wro
   CHECK(sql.client.enqueue("'default','s','test','2', id => 'i'") == "stored 2");
   CHECK(sql.client.enqueue("'default','s','test','2', id => 'i', idempotency_key => 'l'") == "duplicate 2");
   CHECK(sql.client.enqueue("'default','s','test','3', idempotency_key => 'l'") == "stored 3");
-  CHECK(sql.client.enqueue("'nobody','s','test','1'") == "unknownPeer ");
+  CHECK(sql.client.enqueue("'nobody','s','test','1'") == "22023");
   CHECK(sql.client.enqueue("'default','s','test','no JSON'") == "22P02");
   CHECK(sql.client.enqueue("'default','s','','1'") == "22023");
   sql.store.begin(true);

@@ -162,6 +162,13 @@ TEST_CASE("the name of a location has no password") {
   const std::string what = nameOf("postgres://agent:secret@127.0.0.1:1/orders");
   CHECK(what.find("secret") == std::string::npos);
   CHECK_FALSE(what.empty());
+  for (const char* const text :
+       {"postgres://agent:SE/CRET@127.0.0.1:1/orders", "postgres://agent:SE@CRET@127.0.0.1:1/orders",
+        "postgres:/agent:SECRET@127.0.0.1/orders"}) {
+    CAPTURE(text);
+    CHECK(nameOf(text).find("CRET") == std::string::npos);
+    CHECK_FALSE(nameOf(text).empty());
+  }
 }
 
 }  // namespace pg_writer_test

@@ -77,7 +77,13 @@ TEST_CASE("P11: a claim brings no more bytes than it may, but for the first mess
 }
 
 TEST_CASE("P4: a claim that names more than it may take gives the first that wait, and leaves the rest free") {
-  const World world;
+  bool isRetained = false;
+  SUBCASE("those before them are gone") {}
+  SUBCASE("those before them are retained, or dead letters") {
+    isRetained = true;
+  }
+  World world;
+  world.options.ackedRetention = std::chrono::hours(isRetained ? 1 : 0);
   const auto store = world.open();
   const auto other = world.open();
   for (int row = 0; row < 8; ++row) {
@@ -95,6 +101,10 @@ TEST_CASE("P4: a claim that names more than it may take gives the first that wai
   const store::ClaimReply before =
       claimOf(*other, delivery::SessionClaim{longer.session, {longer.keys.begin(), longer.keys.begin() + 3}});
   REQUIRE(before.messages.size() == 3);
+  if (isRetained) {
+    const auto failed = settlementOf(before, Transition::fail);
+    settleOne(*other, failed);
+  }
   deliver(*other, before);
 
   const std::vector<delivery::SessionClaim> asked{longer, shorter};

@@ -44,9 +44,9 @@ public:
   }
   void serverChanged(const std::string& former, const std::string& present) override {
     log_.writeUnasked(LogLevel::warning, "server-changed", name_,
-                      "another server has the database, such as a standby that was promoted: if it was asynchronous, "
-                      "commits that the former one acknowledged may be missing; peers that know of such messages are "
-                      "held, until `ackbox restore URL URL --identity new` makes this a new store",
+                      "another server has the database, such as a standby that was promoted, or one into which a dump "
+                      "was restored: commits that the former one acknowledged may be missing; peers that know of such "
+                      "messages are held, until `ackbox restore URL URL --identity new` makes this a new store",
                       {{"file", name_}, {"former", former}, {"present", present}});
   }
 
@@ -62,6 +62,10 @@ public:
 
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] std::unique_ptr<store::Store> open(const OutboxOptions& options) const override {
+    if (options.tablePrefix != OutboxOptions().tablePrefix) {
+      throw OptionError("tablePrefix", "has no meaning for a database, whose tables are in the schema `ackbox`",
+                        "the default; an agent of its own needs a database of its own");
+    }
     const auto events = std::make_shared<LoggedConnection>(options, name_);
     auto store = std::make_unique<store::postgres::PostgresStore>(location_, options, token_, events);
     if (const std::string& why = store->whyUnsafe(); !why.empty()) {

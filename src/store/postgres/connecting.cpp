@@ -1,4 +1,5 @@
 #include <exception>
+#include <string_view>
 #include <utility>
 
 #include "store/decisions/uuid.hpp"
@@ -7,6 +8,14 @@
 #include "store/postgres/schema/version_check.hpp"
 
 namespace ackbox::store::postgres {
+namespace {
+
+// SQL: the server's run.
+constexpr std::string_view kRun =
+    "SELECT (SELECT system_identifier FROM pg_control_system())||'/'||pg_postmaster_start_time()||'/'||"
+    "left(pg_walfile_name(pg_current_wal_insert_lsn()),8)";
+
+}  // namespace
 
 // Outside the store's transactions, such as at the opening.
 void PostgresStore::Impl::limitWaits() {
@@ -30,6 +39,7 @@ void PostgresStore::Impl::open() {
         randomUuid(*options.random));
     origin = meta.front().text(0);
     noteServer();
+    noteRun();
     begun(connection.run("SELECT epoch,orders,recalls FROM #meta").front());
     peers.configure();
     owners.registerSelf();
@@ -62,6 +72,7 @@ void PostgresStore::Impl::restart() {
     requireFit(versionInTransaction(connection), schema);
     requireOrigin();
     noteServer();
+    noteRun();
     owners.registerSelf();
     owners.releaseDead();
     connection.execute("COMMIT");
@@ -95,25 +106,58 @@ void PostgresStore::Impl::noteServer() {
       "(SELECT (SELECT system_identifier FROM pg_control_system())||'/'||"
       "left(pg_walfile_name(pg_current_wal_insert_lsn()),8) AS server) AS n WHERE m.server<>n.server RETURNING "
       "o.server,n.server");
-  if (events && !changed.empty() && !changed.front().view(0).empty()) {
-    events->serverChanged(changed.front().text(0), changed.front().text(1));
+  if (changed.empty() || changed.front().view(0).empty()) {
+    return;
+  }
+  const std::string former = changed.front().text(0);
+  const std::string present = changed.front().text(1);
+  if (events) {
+    events->serverChanged(former, present);
+  }
+  if (former.substr(0, former.find('/')) != present.substr(0, present.find('/'))) {
+    // A dump was restored in another cluster, where the numbers of its transactions mean others.
+    connection.execute("UPDATE #outbox SET xid=pg_current_xact_id()");
+    connection.execute("UPDATE #inbox SET xid=pg_current_xact_id()");
+  }
+}
+
+void PostgresStore::Impl::noteRun() {
+  const Result run = connection.run(kRun);
+  if (run.front().view(0) != context.serverRun) {
+    context.serverRun = run.front().text(0);
+    ++context.runs;
   }
 }
 
 // The connection was lost before the answer to a COMMIT came. The former connection's process may still be at it: once
-// its lock is free, it has ended.
+// its lock is free, it has ended. In another run of the server, the number may be another transaction's by now: only
+// the message itself proves that it was stored. Throws if it cannot be found out.
 bool PostgresStore::Impl::hasCommitted() {
   reconnect();
   bool isCommitted = false;
+  bool isProven = true;
   try {
     limitWaits();
     connection.run("SELECT pg_advisory_lock('#meta'::regclass::oid::integer,$1::integer)", context.owner);
-    isCommitted = connection.run("SELECT pg_xact_status($1::xid8)='committed'", transaction).front().integer(0) != 0;
+    isCommitted = connection
+                      .run(
+                          "SELECT CASE WHEN $1::xid8<pg_snapshot_xmax(pg_current_snapshot()) THEN "
+                          "coalesce(pg_xact_status($1::xid8)='committed',false) ELSE false END",
+                          transaction)
+                      .front()
+                      .integer(0) != 0;
+    if (isCommitted && connection.run(kRun).front().view(0) != context.serverRun) {
+      isProven = !outbox.lastStored().empty() &&
+                 !connection.run("SELECT 1 FROM #outbox WHERE message_id=$1", outbox.lastStored()).empty();
+    }
   } catch (...) {
     connection.drop();
     throw;
   }
   restart();
+  if (!isProven) {
+    throw Error(Errc::ioError, "the server has begun anew, and does not say whether the transaction was committed");
+  }
   return isCommitted;
 }
 

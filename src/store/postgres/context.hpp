@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "ackbox/clock.hpp"
 #include "ackbox/options.hpp"
@@ -25,6 +26,11 @@ struct Context {
   Random& random;
   /// Writes what is gathered of rows and claims, before any code looks at them.
   std::function<void()> flushRows = [] {};
+  /// The server's run that the connection is to: one that crashed or was promoted may give numbers of transactions out
+  /// again, so what was known by them counts for the run alone.
+  std::string serverRun = {};
+  /// The number of runs that this store has met.
+  std::size_t runs = 0;
   /// This store's row in the owners table.
   std::int64_t owner = 0;
   /// Discovery has returned all rows that were put back up to this recall: sessions of later ones must not be claimed

@@ -49,6 +49,7 @@ struct PostgresStore::Impl {
   void reconnect();
   void restart();
   void noteServer();
+  void noteRun();
   void requireOrigin();
   [[nodiscard]] bool hasCommitted();
   [[nodiscard]] FailedFor whyFailed() const noexcept;

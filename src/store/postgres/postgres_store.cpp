@@ -18,6 +18,11 @@ namespace {
 constexpr std::chrono::milliseconds kLockWait(100);
 constexpr std::chrono::milliseconds kLockWaitShort(10);
 
+// A handler's savepoints have names of its own choice.
+std::string scopeName(int scope) {
+  return "ackbox_scope_" + std::to_string(scope);
+}
+
 }  // namespace
 
 FailedFor PostgresStore::Impl::whyFailed() const noexcept {
@@ -168,7 +173,7 @@ bool PostgresStore::inTransaction() const noexcept {
 
 void PostgresStore::savepoint() {
   impl_->each([](Memory& memory) { memory.flush(); });
-  impl_->connection.post("SAVEPOINT s" + std::to_string(++impl_->scopes));
+  impl_->connection.post("SAVEPOINT " + scopeName(++impl_->scopes));
   // A handler's statements are planned as on any connection. All work of the process waits while they wait for a lock.
   impl_->connection.post(setLockWait("LOCAL ", impl_->options.busyTimeout));
   impl_->connection.planFreely();
@@ -181,15 +186,15 @@ void PostgresStore::releaseSavepoint() {
     throw Error(Errc::handlerEndedTransaction, "a statement of the handler failed, and its answer does not say so");
   }
   impl_->connection.planByIndex();
-  impl_->connection.execute("RELEASE s" + std::to_string(impl_->scopes--));
+  impl_->connection.execute("RELEASE " + scopeName(impl_->scopes--));
   impl_->connection.post(impl_->waits);
   impl_->each([](Memory& memory) { memory.scopeReleased(); });
 }
 
 void PostgresStore::rollbackToSavepoint() {
-  const std::string name = std::to_string(impl_->scopes--);
+  const std::string name = scopeName(impl_->scopes--);
   impl_->connection.forgetPosted();
-  impl_->connection.execute("ROLLBACK TO s" + name + ";RELEASE s" + name);
+  impl_->connection.execute("ROLLBACK TO " + name + ";RELEASE " + name);
   impl_->each([](Memory& memory) { memory.scopeUndone(); });
 }
 

@@ -20,7 +20,11 @@ TEST_CASE("a URL is shown without its user, password and parameters") {
 
 TEST_CASE("a file is shown as it was named") {
   CHECK(location::shown("out@box?.db") == "out@box?.db");
-  CHECK(location::shown("postgres:/file") == "postgres:/file");
+  CHECK(location::shown("POSTGRES://agent:secret@db/orders") == "postgres://...");
+  CHECK(location::shown("postgres:/agent:secret@db/orders") == "postgres://...");
+  CHECK(location::shown("host=db password=secret dbname=orders") == "postgres://...");
+  CHECK(location::isUrl("host=db password=secret dbname=orders"));
+  CHECK_FALSE(location::isUrl("backups/host=db.db"));
 }
 
 }  // namespace ackbox::location_test

@@ -76,6 +76,24 @@ TEST_CASE("P4: frames of a session are taken one after the other, those of other
   CHECK(stage.machine.frames() == 2);
 }
 
+TEST_CASE("P5: a frame that is shown once more, because the store shows all after a crash, keeps its one place") {
+  Stage stage({{.types = {"*"}, .places = 10}});
+  const FrameKey first = stage.arrive("a", "s");
+  const FrameKey second = stage.arrive("a", "s");
+  const std::vector<Turn> turns = stage.take();
+  CHECK(Stage::keysOf(turns) == Keys{first});
+  stage.last = 0;
+  CHECK(stage.arrive("a", "s") == first);
+  CHECK(stage.arrive("a", "s") == second);
+  const FrameKey third = stage.arrive("a", "s");
+  CHECK(stage.machine.frames() == 3);
+  stage.end(turns[0]);
+  const std::vector<Turn> next = stage.take();
+  CHECK(Stage::keysOf(next) == Keys{second});
+  stage.end(next[0]);
+  CHECK(stage.takeKeys() == Keys{third});
+}
+
 TEST_CASE("P4: work that goes on after its frame's end keeps its place, and its session goes on") {
   Stage stage({{.types = {"*"}, .places = 1}});
   stage.arrive("a", "s");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "base/room_share.hpp"
@@ -42,20 +43,23 @@ struct Place {
   SnapshotView scanned;
   InboxKey last = 0;
 
-  explicit Place(const std::string& text) {
-    const std::size_t first = text.find(' ');
-    if (text.empty()) {
+  /// `runs`: see `Context`. Of an earlier run, nothing is known to have been seen.
+  Place(const std::string& text, std::size_t runs) {
+    std::istringstream words(text);
+    std::size_t ofRun = 0;
+    std::string had;
+    std::string scanning;
+    if (!(words >> ofRun >> had) || ofRun != runs) {
       return;
     }
-    seen = SnapshotView::of(text.substr(0, first));
-    if (first != std::string::npos) {
-      const std::size_t second = text.find(' ', first + 1);
-      scanned = SnapshotView::of(text.substr(first + 1, second - first - 1));
-      last = std::stoll(text.substr(second + 1));
+    seen = SnapshotView::of(had);
+    if (words >> scanning >> last) {
+      scanned = SnapshotView::of(scanning);
     }
   }
-  [[nodiscard]] std::string text() const {
-    return scanned.snapshot.empty() ? seen.text() : seen.text() + " " + scanned.text() + " " + std::to_string(last);
+  [[nodiscard]] std::string text(std::size_t runs) const {
+    const std::string had = std::to_string(runs) + " " + seen.text();
+    return scanned.snapshot.empty() ? had : had + " " + scanned.text() + " " + std::to_string(last);
   }
 };
 
@@ -170,7 +174,7 @@ NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
   static const std::string kFresh = kNewRows.select(NewRowsSql::Rows::fresh, kNewColumns);
   static const std::string kFurther = kNewRows.select(NewRowsSql::Rows::further, kNewColumns);
   NewInboxRows found{.rows = {}, .next = after};
-  Place place(after.place);
+  Place place(after.place, context_.runs);
   while (found.rows.size() < limit) {
     const bool isNewScan = place.scanned.snapshot.empty();
     if (isNewScan) {
@@ -197,7 +201,7 @@ NewInboxRows Inbox::rowsAfter(const InboxCursor& after, std::size_t limit) {
       }
     }
   }
-  found.next.place = place.text();
+  found.next.place = place.text(context_.runs);
   return found;
 }
 

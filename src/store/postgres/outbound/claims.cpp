@@ -84,12 +84,15 @@ void Claims::askToHold(const Wanted& wanted) {
     ids.add(id);
     keys.add(std::string_view(arrayOf(messages)));
   }
-  // In order, so that two processes that want the same do not wait for each other in turn. What is read beside the new
-  // rows is from before them.
+  // A session's state is locked first, or its message: who gets no lock has no claim, and nobody waits for a
+  // transaction that stands still. What is read beside the new rows is from before them.
   context_.connection.ask(
-      "WITH made AS (INSERT INTO #claims(id,owner_id,keys) SELECT k.id,$3,k.keys::bigint[] FROM unnest($1::bigint[],"
-      "$2::text[]) AS k(id,keys) WHERE NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=k.id) ORDER BY k.id ON "
-      "CONFLICT DO NOTHING RETURNING id) SELECT id,NULL,true FROM made UNION ALL SELECT c.id,k.key,false FROM #claims "
+      "WITH free AS (SELECT m.session_id FROM #session_states AS m WHERE m.session_id=ANY(ARRAY(SELECT -k.id FROM "
+      "unnest($1::bigint[]) AS k(id) WHERE k.id<0)) FOR NO KEY UPDATE SKIP LOCKED), made AS (INSERT INTO "
+      "#claims(id,owner_id,keys) SELECT k.id,$3,k.keys::bigint[] FROM unnest($1::bigint[],$2::text[]) AS k(id,keys) "
+      "WHERE NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=k.id) AND (k.id>0 OR -k.id IN (SELECT session_id FROM "
+      "free)) ORDER BY k.id ON CONFLICT DO NOTHING RETURNING id) SELECT id,NULL,true FROM made UNION ALL SELECT "
+      "c.id,k.key,false FROM #claims "
       "AS c LEFT JOIN unnest(c.keys) AS k(key) ON true WHERE c.id=ANY($1::bigint[]) AND c.owner_id=$3",
       ids.text(), keys.text(), context_.owner);
 }
@@ -187,7 +190,7 @@ void Claims::noteMessages(const Result& messages, Look& look) const {
   }
 }
 
-// A row that is locked is not gone: what comes behind it must not overtake it.
+// A message that waits and was not read is not gone: what comes behind it must not overtake it.
 void Claims::noteLocked(std::span<const delivery::SessionClaim> wanted, Look& look) {
   std::vector<std::int64_t> absent;
   for (const delivery::SessionClaim& one : wanted) {
@@ -199,7 +202,8 @@ void Claims::noteLocked(std::span<const delivery::SessionClaim> wanted, Look& lo
   }
   if (!absent.empty()) {
     const std::vector<std::int64_t> left =
-        context_.connection.run("SELECT id FROM #outbox WHERE id=ANY($1::bigint[])", arrayOf(absent)).integers();
+        context_.connection.run("SELECT id FROM #outbox WHERE id=ANY($1::bigint[]) AND state IN (0,2)", arrayOf(absent))
+            .integers();
     look.locked.insert(left.begin(), left.end());
   }
 }

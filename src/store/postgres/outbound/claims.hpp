@@ -70,7 +70,7 @@ private:
     std::map<delivery::SessionKey, Session> sessions = {};
     Wanted wanted = {};
     std::map<delivery::MessageKey, Message> messages = {};
-    /// Another transaction is changing them.
+    /// They wait, and were not read: another transaction is changing them, or they are more than may be taken.
     std::set<delivery::MessageKey> locked = {};
     std::set<delivery::MessageKey> taken = {};
   };

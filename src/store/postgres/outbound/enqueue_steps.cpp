@@ -147,6 +147,7 @@ EnqueueReceipt EnqueueSteps::store(delivery::PeerKey peer, const Frame& frame, s
   EnqueueReceipt receipt{EnqueueStatus::stored, row.messageId, row.sequence, {}};
   rows_.add(std::move(row));
   ++stored;
+  lastStored = receipt.messageId;
   context_.counts.addRows(peer, MessageState::pending, 1, static_cast<std::int64_t>(frame.data.size()));
   context_.counts.add(peer, Count::enqueued, 1);
   supersede(peer, replaced, frame, receipt);

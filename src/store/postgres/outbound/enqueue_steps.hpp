@@ -35,6 +35,8 @@ public:
 
   /// How many messages this transaction has stored or put back.
   std::size_t stored = 0;
+  /// The last message that it has stored; empty: none.
+  std::string lastStored = {};
   /// What it has superseded.
   std::vector<SupersededMessage> superseded = {};
 

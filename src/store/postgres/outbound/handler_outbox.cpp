@@ -59,8 +59,10 @@ PublishReceipt HandlerOutbox::publish(const Frame& frame) {
 }
 
 void HandlerOutbox::end() {
-  if (context_.connection.inTransaction() && !context_.connection.hasFailed()) {
+  if (!kept_.empty() && context_.connection.inTransaction() && !context_.connection.hasFailed()) {
+    context_.connection.planByIndex();
     followUndo();
+    context_.connection.planFreely();
   }
   for (; !kept_.empty(); kept_.pop_back()) {
     for (Memory* const memory : memories_) {

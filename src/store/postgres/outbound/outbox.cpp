@@ -72,6 +72,7 @@ void Outbox::committed() noexcept {
 
 void Outbox::rolledBack() noexcept {
   steps_.stored = 0;
+  steps_.lastStored.clear();
   steps_.superseded.clear();
   scopes_.clear();
 }

@@ -23,6 +23,8 @@ public:
   void expect(std::span<const Frame* const> frames) override;
   [[nodiscard]] std::size_t stored() const noexcept override { return steps_.stored; }
   [[nodiscard]] std::vector<SupersededMessage> takeSuperseded() override;
+  /// The id of the last message that this transaction has stored; empty: none.
+  [[nodiscard]] const std::string& lastStored() const noexcept { return steps_.lastStored; }
 
   /// A dead letter, or an acknowledged message that is repeated, and its place.
   struct Redrive {

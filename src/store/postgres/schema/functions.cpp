@@ -129,7 +129,7 @@ CREATE OR REPLACE FUNCTION #new_id(now_ms bigint) RETURNS text LANGUAGE sql AS $
 $body$;
 -- What an idempotency key was given for. Neither a session nor a type has a zero byte.
 CREATE OR REPLACE FUNCTION #digest(session text, type text, data bytea) RETURNS bytea LANGUAGE sql IMMUTABLE AS $body$
-  SELECT sha256(convert_to(session,'UTF8') || '\x00'::bytea || convert_to(type,'UTF8') || '\x00'::bytea || data)
+  SELECT sha256(convert_to(session,'UTF8') || decode('00','hex') || convert_to(type,'UTF8') || decode('00','hex') || data)
 $body$;
 -- UTF-8 without control characters, at most so many bytes.
 CREATE OR REPLACE FUNCTION #is_plain(one text, bytes_max integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS $body$
@@ -186,7 +186,7 @@ CREATE OR REPLACE FUNCTION #enqueue(peer text, session text, type text, data tex
                                     resent_of text DEFAULT NULL,
                                     OUT status text, OUT message_id text, OUT sequence bigint,
                                     OUT is_conflict boolean)
-LANGUAGE plpgsql AS $body$
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $body$
 DECLARE
   now_ms bigint := floor(extract(epoch FROM clock_timestamp())*1000);
   retention_ms constant bigint := 7*24*3600*1000::bigint;
@@ -218,8 +218,9 @@ BEGIN
       'serialization_failure';
   END IF;
   IF to_peer IS NULL THEN
-    status := 'unknownPeer';
-    RETURN;
+    RAISE EXCEPTION 'unknownPeer: the database has no peer %; known: %',quote_literal(enqueue.peer),coalesce((SELECT
+      string_agg(k.name,', ' ORDER BY k.name) FROM (SELECT p.name FROM #peers AS p WHERE p.removed_at_ms=0 ORDER BY
+      p.name LIMIT 10) AS k),'none') USING ERRCODE = 'invalid_parameter_value';
   END IF;
   IF enqueue.idempotency_key<>'' THEN
     DELETE FROM #idempotency_keys AS k WHERE k.key=enqueue.idempotency_key AND k.peer_id=to_peer AND
@@ -229,6 +230,9 @@ BEGIN
     IF NOT FOUND THEN
       SELECT 'duplicate',k.message_id,k.sequence,k.digest<>'' AND k.digest<>given INTO status,message_id,sequence,is_conflict FROM
         #idempotency_keys AS k WHERE k.key=enqueue.idempotency_key AND k.peer_id=to_peer;
+      IF NOT FOUND THEN
+        RAISE EXCEPTION 'another transaction has just removed the key' USING ERRCODE = 'serialization_failure';
+      END IF;
       RETURN;
     END IF;
   END IF;
