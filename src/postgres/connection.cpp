@@ -51,7 +51,7 @@ std::string nameOf(const std::string& location) {
       database = value;
     }
   }
-  // A password whose special characters are not written as %XX is read as a part of what follows it.
+  // Special characters of a password that are not written as %XX make a part of it look like a host, port or database.
   const bool isMisread = host.find('@') != std::string::npos || database.find('@') != std::string::npos ||
                          port.find_first_not_of(":,0123456789") != std::string::npos;
   return isMisread ? std::string(kUnreadable) : "postgres://" + host + port + "/" + database;

@@ -84,8 +84,8 @@ void Claims::askToHold(const Wanted& wanted) {
     ids.add(id);
     keys.add(std::string_view(arrayOf(messages)));
   }
-  // A session's state is locked first, or its message: who gets no lock has no claim, and nobody waits for a
-  // transaction that stands still. What is read beside the new rows is from before them.
+  // A session's state is locked first, or the message of a unit. What is locked already is not claimed, so that no
+  // statement waits for a transaction that stands still. What is read beside the new rows is from before them.
   context_.connection.ask(
       "WITH free AS (SELECT m.session_id FROM #session_states AS m WHERE m.session_id=ANY(ARRAY(SELECT -k.id FROM "
       "unnest($1::bigint[]) AS k(id) WHERE k.id<0)) FOR NO KEY UPDATE SKIP LOCKED), made AS (INSERT INTO "
