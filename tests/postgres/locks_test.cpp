@@ -181,6 +181,43 @@ TEST_CASE("P12: a claim passes over what another process is claiming in an open 
   CHECK(claimOf(store, asked[0]).sessions.front().status == delivery::ClaimStatus::busy);
 }
 
+TEST_CASE("P12: what a process has in flight is settled though another one that asked for it stands still") {
+  const PostgresDatabase database;
+  PostgresStore stopped(database.location(), {});
+  PostgresStore store(database.location(), {});
+  for (const char* const session : {"a", "", ""}) {
+    enqueueOne(store, frameOf(session));
+  }
+  std::vector<delivery::SessionClaim> asked;
+  for (const delivery::RowSeen& row : store.discovery().take(10).rows) {
+    const bool isUnit = store.discovery().sessionName(row.session).empty();
+    asked.push_back({isUnit ? delivery::unitOf(row.key) : row.session, {row.key}});
+  }
+  const store::ClaimReply held = claimOf(store, asked);
+  REQUIRE(held.messages.size() == 3);
+  std::size_t frames = 3;
+  SUBCASE("it asked for as much as it may take") {}
+  SUBCASE("it asked for more") {
+    frames = 1;
+  }
+  stopped.begin(false);
+  const store::ClaimReply reply = stopped.claims().claim(asked, 0, 1U << 20U, frames);
+  CHECK(reply.messages.empty());
+  for (const delivery::SessionClaimed& session : reply.sessions) {
+    CHECK(session.status == delivery::ClaimStatus::busy);
+  }
+  // In this test's one thread, a statement that waited would be refused after its `lock_timeout`.
+  const delivery::SessionRelease released{.session = asked[0].session, .dueAt = {}, .previousSequence = 1};
+  inTransaction(store, [&] {
+    for (std::size_t index = 0; index < 3; ++index) {
+      const auto acked = settlementOf(held, delivery::Transition::ack, index);
+      CHECK(store.settles().settle({&acked, 1}).front().has_value());
+    }
+    store.claims().endClaims({&released, 1});
+  });
+  stopped.rollback();
+}
+
 TEST_CASE("P12: a delivery goes on, and waits for nothing, while a transaction changes its session's priority") {
   Shop shop(kLong);
   enqueueOne(shop.store, frameOf("s"));

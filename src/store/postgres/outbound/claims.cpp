@@ -30,7 +30,8 @@ std::string readMessages(std::string_view keys) {
              "coalesce(c.owner_id,0) FROM #outbox AS o LEFT JOIN #claims AS c ON c.id=CASE WHEN o.sequence>0 THEN "
              "-o.session_id ELSE o.id END WHERE o.id=ANY(")
       .append(keys)
-      .append(") AND (o.sequence=0 OR c.owner_id=$2) FOR NO KEY UPDATE OF o SKIP LOCKED");
+      .append(
+          ") AND coalesce(c.owner_id,CASE WHEN o.sequence=0 THEN $2 ELSE 0 END)=$2 FOR NO KEY UPDATE OF o SKIP LOCKED");
 }
 
 }  // namespace
@@ -84,11 +85,12 @@ void Claims::askToHold(const Wanted& wanted) {
     ids.add(id);
     keys.add(std::string_view(arrayOf(messages)));
   }
-  // A session's state is locked first, or the message of a unit. What is locked already is not claimed, so that no
+  // A free session's state is locked first, or the message of a unit. What is locked already is not claimed, so that no
   // statement waits for a transaction that stands still. What is read beside the new rows is from before them.
   context_.connection.ask(
       "WITH free AS (SELECT m.session_id FROM #session_states AS m WHERE m.session_id=ANY(ARRAY(SELECT -k.id FROM "
-      "unnest($1::bigint[]) AS k(id) WHERE k.id<0)) FOR NO KEY UPDATE SKIP LOCKED), made AS (INSERT INTO "
+      "unnest($1::bigint[]) AS k(id) WHERE k.id<0)) AND NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=-m.session_id "
+      "AND c.owner_id<>$3) FOR NO KEY UPDATE SKIP LOCKED), made AS (INSERT INTO "
       "#claims(id,owner_id,keys) SELECT k.id,$3,k.keys::bigint[] FROM unnest($1::bigint[],$2::text[]) AS k(id,keys) "
       "WHERE NOT EXISTS(SELECT 1 FROM #claims AS c WHERE c.id=k.id) AND (k.id>0 OR -k.id IN (SELECT session_id FROM "
       "free)) ORDER BY k.id ON CONFLICT DO NOTHING RETURNING id) SELECT id,NULL,true FROM made UNION ALL SELECT "
@@ -149,8 +151,8 @@ void Claims::read(std::span<const delivery::SessionClaim> wanted, Look& look) {
       "WHERE s.id=ANY($1::bigint[])",
       arrayOf(sessions));
   // Rows stay locked until the end of the transaction, so that nobody supersedes or fails what is about to be sent.
-  // Those of sessions that another process has are left alone. Data of more than its part of the limit is read when its
-  // message is taken.
+  // Those that another process has are left alone: it will settle them. Data of more than its part of the limit is read
+  // when its message is taken.
   if (keys.size() <= look.framesMax) {
     context_.connection.ask(readMessages("$1::bigint[]"), arrayOf(keys), context_.owner, readAtOnce);
   } else {
