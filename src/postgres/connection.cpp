@@ -18,16 +18,14 @@ constexpr const char* kKeywords[] = {
 // Statements find their rows by keys; a plan that was made while a table was small must not read the whole of it later.
 // So one plan serves for all values, and planning anew for each would take a third of a small transaction's time.
 // Texts and bytes are read in one form, whatever the database, the role or the environment prefer.
-// The server notices the same of this host, and a process that has ended even during a statement. A pooler answers with
-// a number of its own for the server's process.
-constexpr const char* kSetUp =
-    "SET tcp_keepalives_idle=2;SET tcp_keepalives_interval=1;SET tcp_keepalives_count=3;SET tcp_user_timeout=5000;"
-    "SET client_connection_check_interval=50;SET enable_seqscan=off;SET jit=off;"
-    "SET plan_cache_mode=force_generic_plan;SET client_encoding='UTF8';SET bytea_output=hex;"
-    "SET standard_conforming_strings=on;SET default_transaction_isolation='read committed';SET idle_session_timeout=0;"
-    "SELECT "
-    "set_config('synchronous_commit','on',false) WHERE "
-    "current_setting('synchronous_commit')='off';SELECT pg_backend_pid()";
+// The server notices the same of this host, and a process that has ended even during a statement.
+constexpr std::string_view kSettings =
+    "SELECT set_config(name,value,false) FROM (VALUES('tcp_keepalives_idle','2'),('tcp_keepalives_interval','1'),"
+    "('tcp_keepalives_count','3'),('tcp_user_timeout','5000'),('client_connection_check_interval','50'),"
+    "('enable_seqscan','off'),('jit','off'),('plan_cache_mode','force_generic_plan'),('client_encoding','UTF8'),"
+    "('bytea_output','hex'),('standard_conforming_strings','on'),('default_transaction_isolation','read committed'),"
+    "('idle_session_timeout','0'),('synchronous_commit','on')) AS s(name,value) WHERE name<>'synchronous_commit' OR "
+    "current_setting(name)='off'";
 
 }  // namespace
 
@@ -143,7 +141,9 @@ void Connection::connect() {
   // Notices, such as of a schema that exists, go nowhere.
   PQsetNoticeProcessor(
       handle_, [](void*, const char*) {}, nullptr);
-  if (execute(kSetUp).front().integer(0) != processId()) {
+  execute(kSettings);
+  // A pooler answers with a number of its own for the server's process.
+  if (execute("SELECT pg_backend_pid()").front().integer(0) != processId()) {
     throw Error(Errc::pooledConnection, nameOf(location_));
   }
 }
@@ -161,7 +161,7 @@ void Connection::reconnect() {
 const std::string& Connection::prepared(std::string_view sql) {
   auto known = prepared_.find(sql);
   if (known == prepared_.end()) {
-    std::string name = "s" + std::to_string(prepared_.size());
+    std::string name = "ackbox_s" + std::to_string(names_++);
     static_cast<void>(checked(PQprepare(handle_, name.c_str(), expand(sql).c_str(), 0, nullptr), sql));
     known = prepared_.emplace(std::string(sql), std::move(name)).first;
   }
@@ -269,6 +269,12 @@ void Connection::runPosted() {
   }
 }
 
+void Connection::restoreSettings() {
+  post("RESET ROLE");
+  post("RESET ALL");
+  post(kSettings);
+}
+
 void Connection::planByIndex() {
   post(
       "SELECT set_config('enable_seqscan','off',true),set_config('jit','off',true),"
@@ -327,6 +333,11 @@ Result Connection::checked(PGresult* result, std::string_view sql) {
   // Serialization failures and deadlocks, and keys that another transaction has just used.
   hasLostRace_ = hasLostRace_ || code.substr(0, 2) == "40" || code == "23505";
   hasMetLock_ = hasMetLock_ || code == "55P03";
+  failedState_ = code;
+  if (code == "26000") {
+    // Foreign code has deallocated prepared statements, all or this one.
+    prepared_.clear();
+  }
   // In a pipeline, libpq takes a connection for whole after a write that failed.
   isLost_ = isLost_ || (own_ && code.empty());
   const char* const message = result == nullptr ? PQerrorMessage(handle_) : PQresultErrorMessage(result);

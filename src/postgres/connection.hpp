@@ -66,6 +66,8 @@ public:
   /// they are planned as the server's settings say, for foreign code. Posted.
   void planByIndex();
   void planFreely();
+  /// The session's settings are again as `Connection` made them, whatever foreign code has set. Posted.
+  void restoreSettings();
   /// What is posted is not run.
   void forgetPosted() noexcept { posted_.clear(); }
   /// Runs statements without parameters, or one if others are posted; the result is that of the last one.
@@ -80,6 +82,8 @@ public:
   /// Whether one has waited for another transaction's lock for as long as `lock_timeout` allows.
   [[nodiscard]] bool hasMetLock() const noexcept { return hasMetLock_; }
   void forgetOthers() noexcept { hasLostRace_ = hasMetLock_ = false; }
+  /// The SQLSTATE of the statement that failed last; empty: it had no answer.
+  [[nodiscard]] const std::string& failedState() const noexcept { return failedState_; }
   [[nodiscard]] bool inTransaction() const noexcept;
   /// Whether a statement of the transaction has failed, so that it can only be rolled back.
   [[nodiscard]] bool hasFailed() const noexcept { return PQtransactionStatus(handle_) == PQTRANS_INERROR; }
@@ -117,9 +121,11 @@ private:
   PGconn* handle_ = nullptr;
   // The server keeps the locks of a process that has ended for as long as a child has the connection. Released first.
   UnsharedObject unshared_;
-  // The names of prepared statements by their text.
+  // The names of prepared statements by their text. A name is not used again.
+  std::size_t names_ = 0;
   std::unordered_map<std::string, std::string, Hash, std::equal_to<>> prepared_;
   std::vector<Posted> posted_;
+  std::string failedState_;
   bool hasLostRace_ = false;
   bool hasMetLock_ = false;
   // A statement had no answer.

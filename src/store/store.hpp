@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -293,6 +294,13 @@ enum class FailedFor : std::uint8_t {
   absence,
 };
 
+/// What foreign code has done in a nested scope cannot be kept, such as rows that break a constraint. `what()` is for
+/// people.
+class ScopeRefused : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
 /// The outbox, the inbox's marks and the counters. The only writer of its process.
 ///
 /// All changes are made between `begin` and `commit`. Before `commit` returns, no change is visible, and changes in
@@ -322,6 +330,7 @@ public:
 
   /// Begins a nested scope; its changes can be undone alone.
   virtual void savepoint() = 0;
+  /// Throws `ScopeRefused`: the scope's changes cannot be kept, and `rollbackToSavepoint` must follow.
   virtual void releaseSavepoint() = 0;
   virtual void rollbackToSavepoint() = 0;
   /// While on, a COMMIT by foreign code on the connection is vetoed, and a ROLLBACK is noticed.

@@ -100,6 +100,23 @@ TEST_CASE("P5: a handler that breaks its transaction, and acknowledges, spoils i
   SUBCASE("rolled back and begun again") {
     broken = "ROLLBACK;BEGIN";
   }
+  SUBCASE("a deferred constraint does not hold") {
+    answerOf(PostgresClient(bob.database.location()).connection.get(),
+             "CREATE TABLE parents(id integer PRIMARY KEY); CREATE TABLE children(parent integer REFERENCES parents "
+             "DEFERRABLE INITIALLY DEFERRED)");
+    broken = "INSERT INTO children VALUES(7)";
+  }
+  SUBCASE("a deferred key is there twice") {
+    answerOf(PostgresClient(bob.database.location()).connection.get(),
+             "CREATE TABLE twice(id integer UNIQUE DEFERRABLE INITIALLY DEFERRED)");
+    broken = "INSERT INTO twice VALUES(1),(1)";
+  }
+  SUBCASE("prepared statements have gone") {
+    broken = "DEALLOCATE ALL";
+  }
+  SUBCASE("locks have gone") {
+    broken = "SELECT pg_advisory_unlock_all()";
+  }
   const std::vector<std::string> found =
       bob.outcomes({statement("a", "SELECT 1"), statement("b", broken), statement("c", "SELECT 1")});
   REQUIRE(found.size() == 4);
@@ -109,6 +126,66 @@ TEST_CASE("P5: a handler that breaks its transaction, and acknowledges, spoils i
   CHECK(found[3] == "ack");
   CHECK(bob.effects() == "a-1,c-1");
   CHECK(OutboxReader(bob.manager).verify().findings.empty());
+}
+
+TEST_CASE("P12: what a handler refuses after it took the connection's statements or locks away stops no other frame") {
+  Receiver bob;
+  std::string broken;
+  SUBCASE("statements") {
+    broken = "DEALLOCATE ALL";
+  }
+  SUBCASE("statements, and an error") {
+    broken = "DEALLOCATE ALL;SELECT 1/0";
+  }
+  SUBCASE("locks") {
+    broken = "SELECT pg_advisory_unlock_all()";
+  }
+  const std::vector<std::string> found =
+      bob.outcomes({statement("a", "SELECT 1"), statement("b", broken, "refused"), statement("c", "SELECT 1")});
+  REQUIRE(found.size() == 4);
+  CHECK(found[3] == "ack");
+  CHECK(bob.effects() == "a-1,c-1");
+  // Other processes see that this one lives.
+  CHECK(bob.database.run("SELECT count(*) FROM ackbox.owners WHERE NOT ackbox.lives(id)") == "0");
+  CHECK(bob.database.run("SELECT count(*) FROM ackbox.owners") == "1");
+}
+
+TEST_CASE("P12: what a handler sets on the connection ends with its frame, kept or not") {
+  Receiver bob;
+  const std::string setAll =
+      "SET app.tenant='a'; SET synchronous_commit=off; SET statement_timeout=1234; SET search_path=pg_catalog,public; "
+      "SET enable_indexscan=off; SET lock_timeout=7; SET bytea_output=escape; SET ROLE pg_read_all_data";
+  const std::string look =
+      "INSERT INTO effects SELECT concat_ws('|',current_setting('app.tenant',true),"
+      "current_setting('synchronous_commit'),current_setting('statement_timeout'),current_setting('enable_indexscan'),"
+      "current_setting('bytea_output'),current_user=session_user)";
+  const auto type = [](bool isKept) { return isKept ? "test" : "refused"; };
+  for (const bool isKept : {true, false}) {
+    bob.database.run("TRUNCATE effects");
+    const std::string name = isKept ? "kept" : "undone";
+    CHECK(bob.outcomes({statement(name, setAll, type(isKept)), statement(name + "-same", look)}).back() == "ack");
+    CHECK(bob.outcomes({statement(name + "-next", look)}).back() == "ack");
+    CHECK(bob.database.run("SELECT count(*)||min(data)||max(data) FROM effects WHERE data LIKE '%|%'") ==
+          "2|on|0|on|hex|t|on|0|on|hex|t");
+  }
+}
+
+TEST_CASE("P5: a deferred constraint stays deferred for the next frame of a request") {
+  Receiver bob;
+  bob.database.run(
+      "CREATE TABLE parents(id integer PRIMARY KEY); CREATE TABLE children(parent integer REFERENCES parents "
+      "DEFERRABLE INITIALLY DEFERRED)");
+  const std::string both = "INSERT INTO children VALUES(%); INSERT INTO parents VALUES(%)";
+  const auto with = [&](const std::string& value) {
+    std::string text = both;
+    for (std::size_t place = text.find('%'); place != std::string::npos; place = text.find('%')) {
+      text.replace(place, 1, value);
+    }
+    return text;
+  };
+  CHECK(bob.outcomes({statement("a", with("1")), statement("b", "INSERT INTO children VALUES(9)"),
+                      statement("c", with("2"))}) == std::vector<std::string>{"200", "ack", "nack", "ack"});
+  CHECK(bob.database.run("SELECT count(*) FROM children") == "2");
 }
 
 TEST_CASE("P12: what a handler enqueues waits for a transaction up to busyTimeout; then its frame is handled again") {

@@ -58,22 +58,28 @@ HandlerResult callInScope(store::Store& store, const ScopeContext& context, cons
     // A failure of the store, not of the handler.
     throw Error(failure, "handling a frame of type " + frame.type);
   }
-  if (thrown) {
-    std::string text = whatOf(thrown);
+  const auto failed = [&](std::string text) {
     answer = handlerFailed(context.inbound, frame, text.c_str());
     if (what != nullptr) {
       *what = std::move(text);
     }
+  };
+  if (thrown) {
+    failed(whatOf(thrown));
   }
   store.guardTransaction(false);
   if (store.transactionLost()) {
     throw Error(Errc::handlerEndedTransaction, "handling a frame of type " + frame.type);
   }
   if (answer.outcome == Outcome::ack) {
-    store.releaseSavepoint();
-  } else {
-    store.rollbackToSavepoint();
+    try {
+      store.releaseSavepoint();
+      return answer;
+    } catch (const store::ScopeRefused& refused) {
+      failed(refused.what());
+    }
   }
+  store.rollbackToSavepoint();
   return answer;
 }
 

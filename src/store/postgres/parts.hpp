@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/options.hpp"
+#include "store/postgres/handler_scopes.hpp"
 #include "store/postgres/inbound/inbound_marks.hpp"
 #include "store/postgres/inbound/inbox.hpp"
 #include "store/postgres/lock_wait.hpp"
@@ -83,6 +84,7 @@ struct PostgresStore::Impl {
   InboundMarks marks{context};
   Inbox inbox{context, marks};
   Owners owners{context};
+  HandlerScopes scopes{context, owners};
 
   // In the order of a commit: counts come after all parts that count.
   const std::vector<Memory*> memories = {&rows,   &released,  &marks, &shares,     &counts,
@@ -102,11 +104,8 @@ struct PostgresStore::Impl {
   // Set from the loss of the connection until there is another.
   std::optional<SteadyTime> lostAt;
   std::optional<SteadyTime> tidiedAt;
-  int scopes = 0;
   // Foreign code runs: `handlerOutbox` is the outbox.
   bool isGuarded = false;
-  // The statement that limits how long the transaction's others wait for a lock.
-  std::string waits;
   // The transaction's number, if its outcome matters where its answer is lost.
   std::string transaction;
   // Whether the transaction's outcome matters where its answer is lost.

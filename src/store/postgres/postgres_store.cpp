@@ -18,11 +18,6 @@ namespace {
 constexpr std::chrono::milliseconds kLockWait(100);
 constexpr std::chrono::milliseconds kLockWaitShort(10);
 
-// A handler's savepoints have names of its own choice.
-std::string scopeName(int scope) {
-  return "ackbox_scope_" + std::to_string(scope);
-}
-
 }  // namespace
 
 FailedFor PostgresStore::Impl::whyFailed() const noexcept {
@@ -77,7 +72,7 @@ void PostgresStore::begin(bool durable, bool patient) {
   impl_->hasBegun = false;
   impl_->isUndone = false;
   impl_->isUnknown = false;
-  impl_->waits = setLockWait("LOCAL ", patient ? kLockWait : kLockWaitShort);
+  const std::string waits = setLockWait("LOCAL ", patient ? kLockWait : kLockWaitShort);
   connection.forgetOthers();
   const bool isSynced = durable && impl_->options.durability == Durability::powerCut;
   for (bool isSecond = false;; isSecond = true) {
@@ -89,7 +84,7 @@ void PostgresStore::begin(bool durable, bool patient) {
       if (!isSynced) {
         connection.post("SET LOCAL synchronous_commit=off");
       }
-      connection.post(impl_->waits);
+      connection.post(waits);
       const Result meta = connection.run(
           "SELECT epoch,orders,recalls,EXISTS(SELECT 1 FROM #owners WHERE id<>$1),CASE WHEN $2 THEN "
           "pg_current_xact_id()::text ELSE '' END,least FROM #schema,#meta",
@@ -101,6 +96,7 @@ void PostgresStore::begin(bool durable, bool patient) {
       impl_->begun(meta.front());
       impl_->owners.noteShared(meta.front().integer(3) != 0);
       impl_->transaction = meta.front().text(4);
+      impl_->scopes.transactionBegun(isSynced, waits);
       impl_->hasBegun = true;
       return;
     } catch (const Error&) {
@@ -143,7 +139,7 @@ void PostgresStore::commit() {
     }
   }
   const bool isNews = impl_->outbox.stored() != 0 && impl_->owners.shared();
-  impl_->scopes = 0;
+  impl_->scopes.transactionEnded();
   impl_->each([](Memory& memory) { memory.committed(); });
   if (isNews && impl_->notifier) {
     impl_->notifier->notify();
@@ -161,7 +157,7 @@ void PostgresStore::rollback() noexcept {
   } catch (const std::exception&) {
     // The connection is lost, and the transaction with it.
   }
-  impl_->scopes = 0;
+  impl_->scopes.transactionEnded();
   impl_->isGuarded = false;
   impl_->handlerOutbox.forget();
   impl_->each([](Memory& memory) { memory.rolledBack(); });
@@ -173,28 +169,17 @@ bool PostgresStore::inTransaction() const noexcept {
 
 void PostgresStore::savepoint() {
   impl_->each([](Memory& memory) { memory.flush(); });
-  impl_->connection.post("SAVEPOINT " + scopeName(++impl_->scopes));
-  // A handler's statements are planned as on any connection. All work of the process waits while they wait for a lock.
-  impl_->connection.post(setLockWait("LOCAL ", impl_->options.busyTimeout));
-  impl_->connection.planFreely();
-  impl_->connection.runPosted();
+  impl_->scopes.begin();
   impl_->each([](Memory& memory) { memory.scopeBegun(); });
 }
 
 void PostgresStore::releaseSavepoint() {
-  if (impl_->connection.hasFailed()) {
-    throw Error(Errc::handlerEndedTransaction, "a statement of the handler failed, and its answer does not say so");
-  }
-  impl_->connection.planByIndex();
-  impl_->connection.execute("RELEASE " + scopeName(impl_->scopes--));
-  impl_->connection.post(impl_->waits);
+  impl_->scopes.release();
   impl_->each([](Memory& memory) { memory.scopeReleased(); });
 }
 
 void PostgresStore::rollbackToSavepoint() {
-  const std::string name = scopeName(impl_->scopes--);
-  impl_->connection.forgetPosted();
-  impl_->connection.execute("ROLLBACK TO " + name + ";RELEASE " + name);
+  impl_->scopes.undo();
   impl_->each([](Memory& memory) { memory.scopeUndone(); });
 }
 
@@ -361,7 +346,7 @@ const std::string& PostgresStore::whyUnsafe() const noexcept {
 }
 
 PGconn* PostgresStore::handlersConnection() noexcept {
-  return impl_->connection.handle();
+  return impl_->scopes.lend();
 }
 
 int PostgresStore::serverProcess() const noexcept {

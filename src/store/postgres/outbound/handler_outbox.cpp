@@ -1,5 +1,7 @@
 #include "store/postgres/outbound/handler_outbox.hpp"
 
+#include "ackbox/error.hpp"
+
 namespace ackbox::store::postgres {
 namespace {
 
@@ -60,9 +62,16 @@ PublishReceipt HandlerOutbox::publish(const Frame& frame) {
 
 void HandlerOutbox::end() {
   if (!kept_.empty() && context_.connection.inTransaction() && !context_.connection.hasFailed()) {
-    context_.connection.planByIndex();
-    followUndo();
-    context_.connection.planFreely();
+    try {
+      context_.connection.planByIndex();
+      followUndo();
+      context_.connection.planFreely();
+    } catch (const Error&) {
+      if (!context_.connection.hasFailed()) {
+        throw;
+      }
+      // The handler has taken the connection's prepared statements away: its scope can only be undone.
+    }
   }
   for (; !kept_.empty(); kept_.pop_back()) {
     for (Memory* const memory : memories_) {

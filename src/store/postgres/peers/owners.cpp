@@ -10,7 +10,17 @@ void Owners::registerSelf() {
           .run("INSERT INTO #owners(pid,opened_at_ms) VALUES($1,$2) RETURNING id", getpid(), context_.now())
           .front()
           .integer(0);
-  context_.connection.run("SELECT pg_advisory_lock('#meta'::regclass::oid::integer,$1::integer)", context_.owner);
+  context_.connection.run(
+      "SELECT pg_advisory_lock(c.id,$1::integer),pg_advisory_lock(c.id,$1::integer) FROM "
+      "(SELECT '#meta'::regclass::oid::integer AS id) AS c",
+      context_.owner);
+}
+
+void Owners::askWhetherHeld() {
+  context_.connection.ask(
+      "SELECT CASE WHEN pg_advisory_unlock('#meta'::regclass::oid::integer,$1::integer) THEN "
+      "pg_try_advisory_lock('#meta'::regclass::oid::integer,$1::integer) ELSE false END",
+      context_.owner);
 }
 
 void Owners::unregisterSelf() {

@@ -15,8 +15,11 @@ class Owners final : public store::Owners {
 public:
   explicit Owners(Context& context) : context_(context) {}
 
-  /// In a transaction; takes the lock, which the transaction's end does not release.
+  /// In a transaction; takes the lock twice, which the transaction's end does not release.
   void registerSelf();
+  /// Asks whether the connection has the lock still, which foreign code on it may have released: the result's only
+  /// value. It releases the lock once and takes it again, so no other process can have it in between.
+  void askWhetherHeld();
   void unregisterSelf();
   [[nodiscard]] bool shared() const noexcept override { return isShared_; }
   void noteShared(bool isShared) noexcept { isShared_ = isShared; }
