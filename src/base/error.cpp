@@ -16,14 +16,21 @@ constexpr ErrcText kTexts[] = {
     {Errc::databaseBusy,
      "the database is locked by another connection: try again, or raise busyTimeout; where it is locked by a "
      "transaction of this program itself, end that first, or enqueue in it with OutboxWriter"},
-    {Errc::databaseReadOnly, "the database or its folder is not writable: mend the permissions or open another path"},
+    {Errc::databaseReadOnly,
+     "the database, its folder or its server takes no writes: mend the permissions, or open another path or server"},
     {Errc::schemaTooNew, "the database was written by a newer ackbox: upgrade this program"},
     {Errc::notADatabase, "the file is not an SQLite database: check the path"},
     {Errc::databaseCorrupt, "the database is damaged: restore a backup, or recover it with 'sqlite3 FILE .recover'"},
     {Errc::diskFull, "the disk is full: free some space and try again"},
-    {Errc::ioError, "the disk failed to read, write or sync: check the device and try again"},
-    {Errc::cannotOpen, "the file cannot be opened: check that its folder exists, and may be entered and written"},
-    {Errc::schemaMissing, "the outbox tables are missing: check file and tablePrefix, or turn createSchema on"},
+    {Errc::ioError,
+     "the disk failed to read, write or sync, or the database's server is out of reach: check the device or the server "
+     "and try again"},
+    {Errc::cannotOpen,
+     "the file or database cannot be opened: check that its folder exists, and may be entered and written; or the URL "
+     "and the server"},
+    {Errc::schemaMissing,
+     "the outbox tables are missing: check the file, or the database and its schema ackbox, and tablePrefix, or turn "
+     "createSchema on"},
     {Errc::invalidOption, "an option cannot be used: give it another value"},
     {Errc::alreadyRunning, "the manager is running: stop it first"},
     {Errc::stopped, "the manager was stopped before the operation finished; it had no effect: open it again"},
@@ -36,7 +43,7 @@ constexpr ErrcText kTexts[] = {
      "the connection's synchronous level is below FULL inside a transaction: bind the writer before BEGIN"},
     {Errc::noTransaction, "the connection is not in a transaction: begin one first"},
     {Errc::outOfMemory, "out of memory: free some and try again"},
-    {Errc::databaseError, "the database refused the operation"},
+    {Errc::databaseError, "the database refused the operation: the log has what it said"},
     {Errc::cannotListen, "the address cannot be listened on: is it taken, or not this machine's?"},
     {Errc::wouldDeadlock,
      "a blocking call on the store's own thread would wait for itself: in a handler use the transaction's "

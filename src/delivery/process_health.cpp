@@ -5,13 +5,20 @@
 namespace ackbox::delivery {
 namespace {
 
-bool isDamage(const std::error_code& error) {
-  return error == Errc::databaseCorrupt || error == Errc::notADatabase || error == Errc::ioError;
+int weightOf(const std::error_code& error) {
+  if (error == Errc::databaseCorrupt || error == Errc::notADatabase || error == Errc::ioError) {
+    return 3;
+  }
+  if (error == Errc::databaseBusy) {
+    return 1;
+  }
+  return error ? 2 : 0;
 }
 
-// Whether to report the error: it began, is over, or is now known to be damage, which needs a repair.
+// Whether to report the error: it began, is over, or is now known to be worse: not only a lock, or damage, which needs a
+// repair.
 bool isNew(const std::error_code& before, const std::error_code& error) {
-  return static_cast<bool>(before) != static_cast<bool>(error) || (isDamage(error) && !isDamage(before));
+  return static_cast<bool>(before) != static_cast<bool>(error) || weightOf(error) > weightOf(before);
 }
 
 std::string withRemedy(const std::string& sentence, const std::error_code& error) {
@@ -48,7 +55,7 @@ std::optional<ProcessReport> ProcessHealth::onStep(const std::error_code& error)
                        .sentence = error ? withRemedy("the store cannot go on, which is tried again: ", error)
                                          : "the store goes on again",
                        .use = FileUse::change,
-                       .isDamage = isDamage(error)};
+                       .error = error};
 }
 
 std::optional<ProcessReport> ProcessHealth::onLook(const std::error_code& error) {
@@ -62,7 +69,7 @@ std::optional<ProcessReport> ProcessHealth::onLook(const std::error_code& error)
           error ? withRemedy("stored messages cannot be read, so that some may not be sent; it is tried again: ", error)
                 : "stored messages can be read again",
       .use = FileUse::read,
-      .isDamage = isDamage(error)};
+      .error = error};
 }
 
 // Only this report explains why messages are older by the calendar than by the age that is compared with their horizon.

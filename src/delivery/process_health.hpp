@@ -26,8 +26,8 @@ struct ProcessReport {
   bool isRaised = false;
   std::string sentence;
   FileUse use = FileUse::none;
-  /// The file or the disk is at fault, which needs a repair.
-  bool isDamage = false;
+  /// Why the file cannot be used.
+  std::error_code error = {};
 };
 
 /// Problems of the run's own process, not of a peer. Each problem is reported once when it begins and once when it is

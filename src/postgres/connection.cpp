@@ -220,7 +220,7 @@ std::vector<Result> Connection::collect(std::size_t count) {
   const auto sent = [this, &posted](int isSent) {
     if (isSent == 0) {
       isLost_ = true;
-      throw Error(Errc::ioError, std::string(PQerrorMessage(handle_)) + "in: " + posted.back().sql.substr(0, 200));
+      throw Error(Errc::ioError, whyLost() + ", in: " + posted.back().sql.substr(0, 200));
     }
   };
   sent(PQenterPipelineMode(handle_));
@@ -340,8 +340,10 @@ Result Connection::checked(PGresult* result, std::string_view sql) {
   }
   // In a pipeline, libpq takes a connection for whole after a write that failed.
   isLost_ = isLost_ || (own_ && code.empty());
-  const char* const message = result == nullptr ? PQerrorMessage(handle_) : PQresultErrorMessage(result);
-  throw Error(errcOf(code), std::string(message) + "in: " + std::string(sql.substr(0, 200)));
+  // Its other lines may have values of the application.
+  const char* const message = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  std::string text = message == nullptr ? whyLost() : std::string(message) + ", SQLSTATE " + failedState_;
+  throw Error(errcOf(code), std::move(text) + ", in: " + std::string(sql.substr(0, 200)));
 }
 
 }  // namespace ackbox::postgres

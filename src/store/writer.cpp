@@ -40,7 +40,8 @@ void call(Writer::AfterRelease& afterRelease) {
 
 }  // namespace
 
-Writer::Writer(Store& store, AfterCommit afterCommit) : store_(store), afterCommit_(std::move(afterCommit)) {}
+Writer::Writer(Store& store, AfterCommit afterCommit, AfterFailure afterFailure)
+    : store_(store), afterCommit_(std::move(afterCommit)), afterFailure_(std::move(afterFailure)) {}
 
 Writer::~Writer() {
   close();
@@ -354,8 +355,31 @@ std::error_code Writer::commitOnce(Job* first, WhenLocked whenLocked) noexcept {
     return {};
   } catch (...) {
     store_.rollback();
-    return errorOf(std::current_exception());
+    return failed(std::current_exception());
   }
+}
+
+std::error_code Writer::failed(const std::exception_ptr& failure) noexcept {
+  const std::error_code error = errorOf(failure);
+  try {
+    const std::string why = circumstancesOf(failure);
+    {
+      const MutexLock lock(failureMutex_);
+      failure_ = error;
+      whyFailed_ = why;
+    }
+    if (afterFailure_) {
+      afterFailure_(error, why);
+    }
+  } catch (const std::exception&) {
+    // Memory is short: the error has no text.
+  }
+  return error;
+}
+
+std::string Writer::whyFailed(const std::error_code& error) const {
+  const MutexLock lock(failureMutex_);
+  return error == failure_ ? whyFailed_ : std::string();
 }
 
 void Writer::announce(const Job* first) {

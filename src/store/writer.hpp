@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <exception>
 #include <memory>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -40,7 +42,11 @@ public:
   /// not wait for another thread.
   using AfterCommit = std::function<AfterRelease(Store&)>;
 
-  explicit Writer(Store& store, AfterCommit afterCommit = {});
+  /// Called after each transaction that failed, in the thread of its jobs. Must not wait for another thread, and not
+  /// use the writer.
+  using AfterFailure = std::function<void(const std::error_code&, const std::string& why)>;
+
+  explicit Writer(Store& store, AfterCommit afterCommit = {}, AfterFailure afterFailure = {});
   /// Stops the thread after the submitted jobs; later jobs end with `Errc::stopped`.
   ~Writer();
   Writer(const Writer&) = delete;
@@ -87,6 +93,9 @@ public:
     return runner_.load() == self || loop_.load() == self;
   }
 
+  /// What the store said when a transaction last failed, if it was with this error. For people.
+  [[nodiscard]] std::string whyFailed(const std::error_code& error) const;
+
   /// Refuses new jobs, finishes the queued ones, joins the thread. Idempotent.
   void close() noexcept;
 
@@ -112,9 +121,11 @@ private:
   /// The jobs behind `last` begin the next group.
   void putBackAfter(Job& last) noexcept ACKBOX_EXCLUDES(mutex_);
   [[nodiscard]] AfterRelease finish(Job* first, const std::error_code& error) noexcept;
+  std::error_code failed(const std::exception_ptr& failure) noexcept ACKBOX_EXCLUDES(failureMutex_);
 
   Store& store_;
   AfterCommit afterCommit_;
+  AfterFailure afterFailure_;
   // Of the thread that commits.
   std::vector<const Frame*> announced_;
   KeptOut kept_;
@@ -132,6 +143,11 @@ private:
   // How many jobs the last group had, and how many threads waited for them.
   std::size_t lastGroup_ ACKBOX_GUARDED_BY(mutex_) = 1;
   std::size_t returning_ ACKBOX_GUARDED_BY(mutex_) = 0;
+
+  mutable Mutex failureMutex_;
+  // Of the last transaction that failed.
+  std::error_code failure_ ACKBOX_GUARDED_BY(failureMutex_);
+  std::string whyFailed_ ACKBOX_GUARDED_BY(failureMutex_);
 
   // The thread that is committing.
   std::atomic<std::thread::id> runner_;

@@ -12,7 +12,8 @@
 namespace ackbox::manager {
 namespace {
 
-// How long a problem counts after its end, so that a file that fails now and then is not reported as well in between.
+// How long a problem counts after its end, so that a file that fails now and then is not reported as well in between;
+// and how long a lock must have lasted to count.
 constexpr std::chrono::seconds kTroubleCounts{10};
 
 // `options` with the peers that the store took over from the file.
@@ -49,7 +50,8 @@ Core::Core(std::unique_ptr<const store::Place> place, OutboxOptions options)
                    [this](bool isRaised, std::string sentence) { reportProcess(isRaised, std::move(sentence)); }),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
-      writer_(*store_, [this](store::Store& store) { return afterCommit(store); }) {
+      writer_(*store_, [this](store::Store& store) { return afterCommit(store); },
+              [this](const std::error_code& error, const std::string& why) { transactionFailed(error, why); }) {
   {
     const MutexLock lock(peersMutex_);
     for (const PeerOptions& configured : options_.peers) {
@@ -99,13 +101,36 @@ void Core::reportProcess(bool isRaised, std::string sentence) {
 void Core::reportRun(delivery::ProcessReport&& report) {
   if (report.use != delivery::FileUse::none) {
     const MutexLock lock(fileMutex_);
-    if (report.isRaised && report.isDamage) {
-      fileTroubles_[report.use] = {report.sentence, std::nullopt};
-    } else if (const auto known = fileTroubles_.find(report.use); known != fileTroubles_.end()) {
-      known->second.endedAt = clock().steadyNow();
+    const SteadyTime now = clock().steadyNow();
+    std::erase_if(fileTroubles_, [now](const auto& known) {
+      return known.second.endedAt && now - *known.second.endedAt >= kTroubleCounts;
+    });
+    if (report.isRaised) {
+      const bool isNewLock = report.error == Errc::databaseBusy && !fileTroubles_.contains(report.use);
+      if (const std::string why = writer_.whyFailed(report.error); report.use == delivery::FileUse::change) {
+        report.sentence += why.empty() ? why : " (" + why + ")";
+      }
+      fileTroubles_[report.use] = {report.sentence, isNewLock ? now + kTroubleCounts : now, std::nullopt};
+    } else if (const auto known = fileTroubles_.find(report.use);
+               known != fileTroubles_.end() && now < known->second.countsFrom) {
+      fileTroubles_.erase(known);
+    } else if (known != fileTroubles_.end()) {
+      known->second.endedAt = now;
     }
   }
   reportProcess(report.isRaised, std::move(report.sentence));
+}
+
+// Locks are common, and the other errors that are left out are those of calls, which get them.
+void Core::transactionFailed(const std::error_code& error, const std::string& why) {
+  constexpr Errc kOfStore[] = {Errc::databaseError,    Errc::databaseReadOnly, Errc::schemaMissing, Errc::ioError,
+                               Errc::databaseCorrupt, Errc::diskFull,         Errc::notADatabase};
+  const auto isIt = [&error](Errc errc) { return error == errc; };
+  if (std::ranges::any_of(kOfStore, isIt) && failureReports_.admits(why, clock().steadyNow())) {
+    log_.write(LogLevel::warning, "store-failed",
+               "the store failed to run a transaction, and nothing of it was kept: " + error.message(),
+               {{"cause", error.message()}, {"error", why}});
+  }
 }
 
 std::string Core::fileTrouble() const {
@@ -115,7 +140,7 @@ std::string Core::fileTrouble() const {
   const SteadyTime now = clock().steadyNow();
   const MutexLock lock(fileMutex_);
   for (const auto& [use, trouble] : fileTroubles_) {
-    if (!trouble.endedAt || now - *trouble.endedAt < kTroubleCounts) {
+    if (now >= trouble.countsFrom && (!trouble.endedAt || now - *trouble.endedAt < kTroubleCounts)) {
       return trouble.sentence;
     }
   }

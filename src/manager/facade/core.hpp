@@ -24,6 +24,7 @@
 #include "manager/facade/room_waiters.hpp"
 #include "manager/facade/store_report.hpp"
 #include "manager/inbound/refusal_counts.hpp"
+#include "manager/inbound/report_limiter.hpp"
 #include "manager/log/event_log.hpp"
 #include "manager/log/log.hpp"
 #include "manager/log/tracer.hpp"
@@ -153,6 +154,7 @@ private:
 
   // Logs the state of the file at the opening.
   void logOpening();
+  void transactionFailed(const std::error_code& error, const std::string& why);
   // On the writer's thread: takes the peers that were added to the file, changed or removed.
   void learnPeers(store::Store& store) ACKBOX_EXCLUDES(peersMutex_);
   [[nodiscard]] store::Writer::AfterRelease afterCommit(store::Store& store);
@@ -206,9 +208,12 @@ private:
   const std::shared_ptr<RefusalCounts> refusals_;
   StoreReport storeReport_;
 
+  // By what the store said.
+  ReportLimiter<std::string> failureReports_;
   mutable Mutex fileMutex_;
   struct FileTrouble {
     std::string sentence;
+    SteadyTime countsFrom;
     // Nothing: the problem continues.
     std::optional<SteadyTime> endedAt;
   };

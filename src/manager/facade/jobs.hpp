@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <semaphore>
+#include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -73,10 +74,11 @@ public:
     letGo();
   }
 
-  /// The result, after the commit. Throws if there was no commit.
-  [[nodiscard]] Result take() {
+  /// The result, after the commit by `writer`. Throws if there was no commit.
+  [[nodiscard]] Result take(const store::Writer& writer) {
     if (error_) {
-      throw Error(static_cast<Errc>(error_.value()), "nothing was stored");
+      const std::string why = writer.whyFailed(error_);
+      throw Error(static_cast<Errc>(error_.value()), "nothing was stored" + (why.empty() ? why : " (" + why + ")"));
     }
     return std::move(result_);
   }
@@ -95,7 +97,7 @@ auto commitBlocking(store::Writer& writer, bool mustSync, Work work) {
   }
   BlockingJob<Work> job(mustSync, std::move(work));
   job.commit(writer);
-  return job.take();
+  return job.take(writer);
 }
 
 /// A job that owns itself: `work` runs in the transaction, `finished(error, result)` after it, on the writer's thread.

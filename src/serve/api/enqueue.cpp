@@ -214,7 +214,7 @@ private:
     }
     for (const Enqueued& enqueued : all_) {
       if (enqueued.failure) {
-        service_.writeHealth().refused(enqueued.failure.message());
+        service_.writeHealth().refused(enqueued.failure);
         respond_(failureAnswer(enqueued.failure, enqueued.failure.message() +
                                                      "; what was stored is known by its key or id: send all of it "
                                                      "again"));

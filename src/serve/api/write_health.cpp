@@ -8,6 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "ackbox/error.hpp"
+
 namespace ackbox::serve {
 namespace {
 
@@ -61,10 +63,13 @@ void WriteHealth::stored() {
   refusedAt_.reset();
 }
 
-void WriteHealth::refused(std::string_view cause) {
+void WriteHealth::refused(const std::error_code& cause) {
+  if (folder_.empty() && cause == Errc::databaseBusy) {
+    return;
+  }
   const MutexLock lock(mutex_);
   refusedAt_ = clock_->steadyNow();
-  cause_ = cause;
+  cause_ = cause.message();
 }
 
 std::string WriteHealth::problem() {
@@ -72,7 +77,7 @@ std::string WriteHealth::problem() {
   {
     const MutexLock lock(mutex_);
     if (refusedAt_ && now - *refusedAt_ < kRefusalCounts) {
-      return "the file refused the last enqueue: " + cause_;
+      return std::string("the ") + (folder_.empty() ? "database" : "file") + " refused the last enqueue: " + cause_;
     }
   }
   if (folder_.empty()) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <system_error>
 
 #include "ackbox/clock.hpp"
 #include "base/mutex.hpp"
@@ -21,9 +21,10 @@ public:
   /// An empty `file`: the outbox is in a database, and only its refusals are judged.
   WriteHealth(const std::filesystem::path& file, std::shared_ptr<Clock> clock);
 
-  /// Reports that an enqueue was stored, or that the file refused it for this cause.
+  /// Reports that an enqueue was stored, or that the file refused it for this cause. A lock in a database is of the
+  /// enqueue's session only, and does not count.
   void stored();
-  void refused(std::string_view cause);
+  void refused(const std::error_code& cause);
 
   /// Why the file cannot be written, for people; empty if it can. A refusal counts for ten seconds, or until an enqueue
   /// is stored. Writes 64 KiB to an unnamed file at most once in five seconds, and so may block.

@@ -1,9 +1,11 @@
 #include "store/postgres/handler_scopes.hpp"
 
+#include <exception>
 #include <utility>
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "store/failure.hpp"
 #include "store/postgres/lock_wait.hpp"
 #include "store/store.hpp"
 
@@ -79,12 +81,12 @@ void HandlerScopes::release() {
       owners_.askWhetherHeld();
       connection.ask(release);
       requireOwnLock(connection.collect(2).front().front().integer(0) != 0);
-    } catch (const Error& error) {
+    } catch (const Error&) {
       if (!connection.hasFailed() || !isHandlersOwn(connection.failedState())) {
         throw;
       }
       connection.forgetOthers();
-      throw ScopeRefused(error.what());
+      throw ScopeRefused(circumstancesOf(std::current_exception()));
     }
   }
   isLent_ = false;

@@ -517,13 +517,13 @@ TEST_CASE("Whether a file can be written is known by the last enqueue for ten se
   const auto clock = std::make_shared<testing::ManualClock>();
   WriteHealth sound(dir.file("agent.db"), clock);
   CHECK(sound.problem().empty());
-  sound.refused("the disk is full");
-  CHECK(sound.problem() == "the file refused the last enqueue: the disk is full");
+  sound.refused(make_error_code(Errc::diskFull));
+  CHECK(sound.problem().starts_with("the file refused the last enqueue: the disk is full"));
   clock->advance(std::chrono::milliseconds(9'999));
   CHECK_FALSE(sound.problem().empty());
   clock->advance(std::chrono::milliseconds(1));
   CHECK(sound.problem().empty());
-  sound.refused("the disk is full");
+  sound.refused(make_error_code(Errc::diskFull));
   sound.stored();
   CHECK(sound.problem().empty());
   std::filesystem::create_directory(dir.file("folder"));
@@ -535,6 +535,14 @@ TEST_CASE("Whether a file can be written is known by the last enqueue for ten se
   clock->advance(std::chrono::milliseconds(1));
   CHECK(gone.problem() ==
         "nothing can be written to the folder " + dir.file("folder").string() + ": No such file or directory");
+}
+
+TEST_CASE("P12: a lock in a database is one session's, so the server stays ready; another refusal counts") {
+  WriteHealth inDatabase({}, std::make_shared<testing::ManualClock>());
+  inDatabase.refused(make_error_code(Errc::databaseBusy));
+  CHECK(inDatabase.problem().empty());
+  inDatabase.refused(make_error_code(Errc::databaseReadOnly));
+  CHECK(inDatabase.problem().starts_with("the database refused the last enqueue: "));
 }
 
 TEST_CASE("Where another file has the outbox's name, enqueues say why, the log does once, and it is not ready") {
