@@ -11,6 +11,8 @@
 #include "postgres/connection.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/read/message_pages.hpp"
+#include "store/postgres/read/reader.hpp"
+#include "support/comes_to.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres_client.hpp"
 #include "support/postgres_database.hpp"
@@ -115,6 +117,33 @@ TEST_CASE("P9: the oldest message is found without those deleted before it, whic
   costs.database.run("UPDATE ackbox.outbox SET xid=pg_current_xact_id() WHERE id=7");
   CHECK(costs.store.discovery().take(100).rows.size() == 1);
   static_cast<void>(oldest());
+}
+
+TEST_CASE("P9: the figures of peers read the messages in flight, and none of those that wait") {
+  Costs costs;
+  costs.enqueue(2'000);
+  costs.database.run("INSERT INTO ackbox.claims SELECT -session_id,1,ARRAY[id] FROM ackbox.outbox WHERE sequence=1");
+  const auto readOfOutbox = [&] {
+    return std::stol(costs.database.run(
+        "SELECT seq_tup_read+coalesce(idx_tup_fetch,0) FROM pg_stat_all_tables WHERE relid=" + idOf("outbox")));
+  };
+  // A server's process counts what it has read before it is gone.
+  const auto others = [&] {
+    return costs.database.run("SELECT count(*) FROM pg_stat_activity WHERE datname=current_database()");
+  };
+  const std::string before = others();
+  {
+    const store::postgres::PostgresReader opened(costs.database.location(), costs.options, {});
+  }
+  CHECK(comesTo([&] { return others() == before; }));
+  const long opening = readOfOutbox();
+  {
+    const store::postgres::PostgresReader reader(costs.database.location(), costs.options, {});
+    REQUIRE(reader.peerStats().size() == 1);
+    CHECK(reader.peerStats().front().sending == 1);
+  }
+  CHECK(comesTo([&] { return others() == before; }));
+  CHECK(readOfOutbox() - opening <= 20);
 }
 
 TEST_CASE("P11: a page of whole messages, and a claim, read no more data than fits") {

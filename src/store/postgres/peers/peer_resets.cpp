@@ -109,9 +109,8 @@ void PeerResets::noteRestored(const delivery::PeerIdentity& identity, PeerResetE
 // What such a settle acknowledges after the reset has looked for retained messages would not be resent.
 void PeerResets::holdInFlight(delivery::PeerKey peer) {
   context_.connection.run(
-      "SELECT o.id FROM #claims AS c CROSS JOIN unnest(c.keys) AS k(key) JOIN #outbox AS o ON o.id=k.key JOIN "
-      "#sessions "
-      "AS s ON s.id=o.session_id WHERE s.peer_id=$1 ORDER BY o.id FOR NO KEY UPDATE OF o",
+      "SELECT o.id FROM #outbox AS o WHERE o.id=ANY(ARRAY(SELECT unnest(keys) FROM #claims)) AND "
+      "(SELECT s.peer_id FROM #sessions AS s WHERE s.id=o.session_id)=$1 ORDER BY o.id FOR NO KEY UPDATE OF o",
       peer);
 }
 

@@ -163,8 +163,8 @@ std::vector<PeerStats> PostgresReader::peerStats() const {
     }
     std::map<delivery::PeerKey, std::uint64_t> sending;
     for (const Row& row : connection.run(
-             "SELECT s.peer_id,count(*) FROM #claims AS c, unnest(c.keys) AS k(key) JOIN #outbox AS o ON o.id=k.key "
-             "JOIN #sessions AS s ON s.id=o.session_id GROUP BY s.peer_id")) {
+             "SELECT s.peer_id,count(*) FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id WHERE "
+             "o.id=ANY(ARRAY(SELECT unnest(keys) FROM #claims)) GROUP BY s.peer_id")) {
       sending.emplace(row.integer(0), row.as<std::uint64_t>(1));
     }
     static const std::string kPeers =
