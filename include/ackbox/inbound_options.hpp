@@ -201,7 +201,7 @@ struct InboundGap {
 struct InboundOptions {
   /// Frames in one request. 1 to 256. Default 256.
   std::size_t batchFramesMax = 256;
-  /// Bytes of one frame. Default 256 KiB.
+  /// Bytes of one frame's data. 1 to 64 MiB. Default 256 KiB.
   std::size_t frameBytesMax = 256 * 1024;
   /// Bytes of one request; also granted as credit. Default 1 MiB.
   std::size_t bodyBytesMax = 1024 * 1024;

@@ -46,7 +46,8 @@ std::span<const Option<InboundOptions>> inboundOptionRows() {
   using enum OptionUnit;
   static constexpr Option<O> kRows[] = {
       {"batchFramesMax", [](O& o) -> Slot { return &o.batchFramesMax; }, count, 1, 256, "frames in one request"},
-      {"frameBytesMax", [](O& o) -> Slot { return &o.frameBytesMax; }, bytes, 1, kOptionMost, "bytes of one frame"},
+      {"frameBytesMax", [](O& o) -> Slot { return &o.frameBytesMax; }, bytes, 1, 64ULL << 20U,
+       "bytes of one frame's data that are taken"},
       {"bodyBytesMax", [](O& o) -> Slot { return &o.bodyBytesMax; }, bytes, 1, kOptionMost, "bytes of one request"},
       {"depthMax", [](O& o) -> Slot { return &o.depthMax; }, count, 2, 1'000, "depth of nesting in a body"},
       {"processedRetention", [](O& o) -> Slot { return &o.processedRetention; }, duration,

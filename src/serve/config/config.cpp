@@ -302,6 +302,13 @@ void readMailboxes(Section& section, const std::string& agent, InboxConfig& inbo
   section.option(protocol::inboundOptionRows(), "deferred.mailboxes.mailboxFramesMax", inbox.handler);
 }
 
+/// A frame's limit is enough: that of a request follows it.
+void readSizes(Section& section, InboundOptions& handler) {
+  constexpr std::size_t kEnvelope = std::size_t{64} * 1024;
+  section.option(protocol::inboundOptionRows(), "frameBytesMax", handler);
+  handler.bodyBytesMax = std::max(handler.bodyBytesMax, handler.frameBytesMax + kEnvelope);
+}
+
 void readInbox(Section& root, const HttpSenderOptions& sender, const std::string& agent,
                std::optional<InboxConfig>& config) {
   root.object("inbox", [&](Section& section) {
@@ -315,6 +322,7 @@ void readInbox(Section& root, const HttpSenderOptions& sender, const std::string
                  inbox.server.allowPlainHttp);
     section.flag({"allow_anonymous", "whether requests without a proof of their sender are taken"},
                  inbox.handler.allowAnonymous);
+    readSizes(section, inbox.handler);
     section.option(protocol::inboundOptionRows(), "deferred.concurrency", inbox.handler);
     readRetry(section, inbox.handler.deferred.retry);
     const std::vector<std::string> secretsFields = readSenders(section, inbox.handler.peers);

@@ -486,6 +486,20 @@ TEST_CASE("A file's name that is empty is not the same as none") {
         Lines{"f:1: peers[0].secrets_environment: is empty: set it, or leave the field out"});
 }
 
+TEST_CASE("The limit of a request that an inbox takes follows that of a frame") {
+  const auto sizes = [](const std::string& frames) {
+    const Config config = read("{\"inbox\": {\"allow_anonymous\": true, \"pull\": [\"*\"]" + frames + "}}");
+    REQUIRE(config.inbox);
+    return std::pair(config.inbox->handler.frameBytesMax, config.inbox->handler.bodyBytesMax);
+  };
+  constexpr std::size_t kMebi = std::size_t{1024} * 1024;
+  CHECK(sizes("") == std::pair(kMebi / 4, kMebi));
+  CHECK(sizes(R"(, "frame_bytes_max": 1024)") == std::pair(std::size_t{1024}, kMebi));
+  CHECK(sizes(R"(, "frame_bytes_max": 4194304)") == std::pair(4 * kMebi, 4 * kMebi + 64 * 1024));
+  CHECK(problemsOf(R"({"inbox": {"allow_anonymous": true, "pull": ["*"], "frame_bytes_max": 67108865}})") ==
+        Lines{"f:1: inbox.frame_bytes_max: must be a whole number of bytes, 1 to 67108864"});
+}
+
 TEST_CASE("An inbox posts its frames, or gives them to streams, or both") {
   CHECK(problemsOf(R"({"inbox": {"allow_anonymous": true}})") ==
         Lines{"f:1: inbox.deliver: must name the applications that frames go to, or pull the types that they ask for; "
