@@ -150,6 +150,26 @@ TEST_CASE("P7: a store whose restart fails half-way is an owner with a row after
   store.rollback();
 }
 
+TEST_CASE("P13: what a process said of its handlers and applications is known after its connection was lost, too") {
+  const PostgresDatabase database;
+  PostgresStore store(database.location(), {});
+  store.begin(true);
+  store.inbox().addHandlers(2);
+  store.inbox().noteApplications(std::vector<Application>{{.types = "orders", .cause = "a stream"}});
+  store.commit();
+  const auto said = [&] { return database.run("SELECT deferred_handlers||' '||applications FROM ackbox.owners"); };
+  const std::string before = said();
+  CHECK(before.starts_with("2 "));
+  CHECK(before.size() > 4);
+  store.begin(true);
+  store.inbox().addHandlers(1);
+  store.rollback();
+  database.run("SELECT pg_terminate_backend(" + std::to_string(store.serverProcess()) + ", 10000)");
+  store.begin(true);
+  store.commit();
+  CHECK(said() == before);
+}
+
 TEST_CASE("P13: a changed server is told with both of its names, at the opening and at a reconnection") {
   const PostgresDatabase database;
   const auto events = std::make_shared<NotedEvents>();

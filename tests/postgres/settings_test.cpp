@@ -44,6 +44,27 @@ TEST_CASE("P3: data and names are the same whatever form a database's settings g
   CHECK(claimed.messages.front().frame.session == "sé");
 }
 
+TEST_CASE("P9: a server that publishes all tables takes every change of the store") {
+  const PostgresDatabase database;
+  database.run("CREATE PUBLICATION everything FOR ALL TABLES");
+  PostgresStore store(database.location(), {});
+  for (int turn = 0; turn < 3; ++turn) {
+    const std::string id = enqueueOne(store, frameOf("s")).messageId;
+    store.begin(true);
+    CHECK(store.settles().ackById(id).has_value());
+    store.inboundMarks().countDuplicate();
+    store.commit();
+  }
+  store.begin(true);
+  static_cast<void>(store.repair());
+  store.commit();
+  const auto keyless = database.run(
+      "SELECT coalesce(string_agg(relname,' '),'') FROM pg_class AS c WHERE relnamespace='ackbox'::regnamespace AND "
+      "relkind='r' AND relpersistence='p' AND relreplident='d' AND NOT EXISTS(SELECT 1 FROM pg_index AS i WHERE "
+      "i.indrelid=c.oid AND i.indisprimary)");
+  CHECK(keyless.empty());
+}
+
 TEST_CASE("P3: a database in another encoding than UTF-8 is refused") {
   PostgresServer::get().run("CREATE DATABASE ackbox_latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'");
   std::string why;

@@ -82,13 +82,13 @@ struct PostgresStore::Impl {
   Settles settles{context, holds, peerResets, latencies};
   DeadLetters deadLetters{context, outbox, settles, holds};
   InboundMarks marks{context};
-  Inbox inbox{context, marks};
   Owners owners{context};
+  Inbox inbox{context, marks, owners};
   HandlerScopes scopes{context, owners};
 
   // In the order of a commit: counts come after all parts that count.
   const std::vector<Memory*> memories = {&rows,   &released,  &marks, &shares,     &counts,
-                                         &outbox, &latencies, &peers, &peerResets, &discovery};
+                                         &outbox, &latencies, &peers, &peerResets, &discovery, &owners};
   // Those that an enqueue changes, in that order.
   const std::vector<Memory*> ofEnqueues = {&rows, &counts, &outbox};
   HandlerOutbox handlerOutbox{context, outbox, ofEnqueues};

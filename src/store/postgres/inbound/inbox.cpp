@@ -324,13 +324,11 @@ void Inbox::release(std::span<const InboxKey> keys) {
 }
 
 void Inbox::addHandlers(std::int64_t difference) {
-  context_.connection.run("UPDATE #owners SET deferred_handlers=deferred_handlers+$2 WHERE id=$1", context_.owner,
-                          difference);
+  owners_.addHandlers(difference);
 }
 
 void Inbox::noteApplications(std::span<const Application> applications) {
-  context_.connection.run("UPDATE #owners SET applications=$2 WHERE id=$1 AND applications<>$2", context_.owner,
-                          cleanText(applicationLines(applications)));
+  owners_.noteApplications(cleanText(applicationLines(applications)));
 }
 
 InboxKey Inbox::find(std::string_view source, std::string_view messageId) {

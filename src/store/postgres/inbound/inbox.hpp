@@ -9,6 +9,7 @@
 #include "store/postgres/context.hpp"
 #include "store/postgres/inbound/inbound_marks.hpp"
 #include "store/postgres/inbound/inbox_results.hpp"
+#include "store/postgres/peers/owners.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::store::postgres {
@@ -18,7 +19,8 @@ namespace ackbox::store::postgres {
 /// All in a transaction. Thread-safety: none.
 class Inbox final : public store::Inbox {
 public:
-  Inbox(Context& context, InboundMarks& marks) : context_(context), marks_(marks), results_(context, marks) {}
+  Inbox(Context& context, InboundMarks& marks, Owners& owners)
+      : context_(context), marks_(marks), owners_(owners), results_(context, marks) {}
 
   [[nodiscard]] std::uint64_t size() override;
   [[nodiscard]] bool isFull(const InboundFrame& frame, const DeferredOptions& limits) override;
@@ -57,6 +59,7 @@ private:
 
   Context& context_;
   InboundMarks& marks_;
+  Owners& owners_;
   InboxResults results_;
 };
 

@@ -7,7 +7,8 @@ namespace ackbox::store::postgres {
 void Owners::registerSelf() {
   context_.owner =
       context_.connection
-          .run("INSERT INTO #owners(pid,opened_at_ms) VALUES($1,$2) RETURNING id", getpid(), context_.now())
+          .run("INSERT INTO #owners(pid,opened_at_ms,deferred_handlers,applications) VALUES($1,$2,$3,$4) RETURNING id",
+               getpid(), context_.now(), said_.handlers, *said_.applications)
           .front()
           .integer(0);
   context_.connection.run(
@@ -21,6 +22,17 @@ void Owners::askWhetherHeld() {
       "SELECT CASE WHEN pg_advisory_unlock('#meta'::regclass::oid::integer,$1::integer) THEN "
       "pg_try_advisory_lock('#meta'::regclass::oid::integer,$1::integer) ELSE false END",
       context_.owner);
+}
+
+void Owners::addHandlers(std::int64_t difference) {
+  said_.handlers += difference;
+  context_.connection.run("UPDATE #owners SET deferred_handlers=$2 WHERE id=$1", context_.owner, said_.handlers);
+}
+
+void Owners::noteApplications(std::string_view lines) {
+  said_.applications = std::make_shared<const std::string>(lines);
+  context_.connection.run("UPDATE #owners SET applications=$2 WHERE id=$1 AND applications<>$2", context_.owner,
+                          lines);
 }
 
 void Owners::unregisterSelf() {

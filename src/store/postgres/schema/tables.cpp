@@ -280,6 +280,10 @@ CREATE TABLE #counts(  -- the same of gauges and totals; the peer is 0 where it 
   id_conflicts bigint NOT NULL DEFAULT 0,
   last_acked_at_ms bigint NOT NULL DEFAULT 0  -- the latest counts
 );
+-- A server that publishes all its tables refuses changes of rows that it cannot name; these have no key.
+ALTER TABLE #schema REPLICA IDENTITY FULL;
+ALTER TABLE #sender_shares REPLICA IDENTITY FULL;
+ALTER TABLE #counts REPLICA IDENTITY FULL;
 )sql";
 
 }  // namespace ackbox::store::postgres
