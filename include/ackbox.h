@@ -69,6 +69,7 @@ typedef enum ackbox_status {
   ACKBOX_SCHEMA_OUTDATED = 29,
   ACKBOX_POOLED_CONNECTION = 30,
   ACKBOX_DATABASE_MOVED = 31,
+  ACKBOX_OUTCOME_UNKNOWN = 32,
 
   /* Refusals of `ackbox_enqueue` and `ackbox_publish`: 100 and the value of `ackbox::EnqueueStatus`. Nothing was stored. */
   ACKBOX_QUEUE_FULL = 102,

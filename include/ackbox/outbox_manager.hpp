@@ -76,7 +76,8 @@ public:
   /// Returns the receipt; refusals are values, see `EnqueueStatus`.
   /// Throws `Error`: `databaseBusy`, `databaseReadOnly`, `diskFull`, `ioError`, `outOfMemory`, `databaseCorrupt`,
   /// `notADatabase`, `cannotOpen`, `databaseReplaced`, `databaseError`, `stopped` (the manager is being destroyed),
-  /// `wouldDeadlock`. After a throw nothing was stored.
+  /// `wouldDeadlock`; of a database also `schemaMissing` and `outcomeUnknown`. After a throw nothing was stored; after
+  /// `outcomeUnknown` it may be.
   EnqueueReceipt enqueue(Frame frame);
 
   /// The same for a frame of JSON `data` of `type` in `session`. It goes to the only peer or, if there are several, to
@@ -84,7 +85,7 @@ public:
   EnqueueReceipt enqueue(std::string session, std::string type, std::string data);
 
   /// Stores all acceptable frames in one commit. Returns one receipt per frame, in order; a refused frame does not
-  /// affect the others. Throws as `enqueue`; then none was stored.
+  /// affect the others. Throws as `enqueue`; then none was stored, or with `outcomeUnknown` all or none.
   std::vector<EnqueueReceipt> enqueueBatch(std::span<const Frame> frames);
 
   /// As `enqueue`, without waiting: `handler` is called once, on the store's thread, after the commit; it must not

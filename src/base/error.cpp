@@ -66,6 +66,9 @@ constexpr ErrcText kTexts[] = {
      "the database is reached through a pooler, whose connections keep no locks: connect to the server itself"},
     {Errc::databaseMoved,
      "the outbox was moved to a PostgreSQL database: open that one; if the move was interrupted, run it again"},
+    {Errc::outcomeUnknown,
+     "the connection was lost during the commit, and it is not known whether that was made: enqueue again with the same "
+     "id or idempotency key, which stores the message once"},
 };
 
 const char* text(Errc errc) noexcept {

@@ -17,7 +17,7 @@ constexpr std::size_t kSizeMost = 4'096;
 static_assert(ACKBOX_DATABASE_BUSY == static_cast<int>(Errc::databaseBusy));
 static_assert(ACKBOX_SCHEMA_OUTDATED == static_cast<int>(Errc::schemaOutdated));
 static_assert(ACKBOX_POOLED_CONNECTION == static_cast<int>(Errc::pooledConnection));
-static_assert(ACKBOX_DATABASE_MOVED == static_cast<int>(Errc::databaseMoved));
+static_assert(ACKBOX_OUTCOME_UNKNOWN == static_cast<int>(Errc::outcomeUnknown));
 static_assert(ACKBOX_QUEUE_FULL == 100 + static_cast<int>(EnqueueStatus::queueFull));
 static_assert(ACKBOX_INVALID_FRAME == 100 + static_cast<int>(EnqueueStatus::invalidFrame));
 

@@ -62,8 +62,9 @@ constexpr const char* kNames[] = {"ok",
                                   "schema too old",
                                   "schema outdated",
                                   "pooled connection",
-                                  "database moved"};
-static_assert(std::size(kNames) == ACKBOX_DATABASE_MOVED + 1, "each status below 100 has a name");
+                                  "database moved",
+                                  "outcome unknown"};
+static_assert(std::size(kNames) == ACKBOX_OUTCOME_UNKNOWN + 1, "each status below 100 has a name");
 constexpr const char* kRefusals[] = {"queue full", "frame too large", "invalid frame"};
 constexpr const char* kOwn[] = {"invalid argument", "nothing", "late", "wrong state", "unexpected"};
 

@@ -6,7 +6,8 @@ namespace ackbox::delivery {
 namespace {
 
 int weightOf(const std::error_code& error) {
-  if (error == Errc::databaseCorrupt || error == Errc::notADatabase || error == Errc::ioError) {
+  if (error == Errc::databaseCorrupt || error == Errc::notADatabase || error == Errc::ioError ||
+      error == Errc::outcomeUnknown) {
     return 3;
   }
   if (error == Errc::databaseBusy) {

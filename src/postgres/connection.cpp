@@ -61,8 +61,8 @@ Errc errcOf(std::string_view sqlState) noexcept {
     // A statement that was cancelled, or took longer than a `statement_timeout`, is its own failure.
     return Errc::databaseError;
   }
-  if (kind == "40" || sqlState == "55P03" || sqlState == "23505" || kind == "57") {
-    // A server that ends a connection says 57; the others are lost races, and locks that were not free.
+  if (kind == "40" || sqlState == "55P03" || sqlState == "23505") {
+    // Lost races, and locks that were not free.
     return Errc::databaseBusy;
   }
   if (sqlState == "53100") {
@@ -82,7 +82,8 @@ Errc errcOf(std::string_view sqlState) noexcept {
   if (sqlState == "42P01" || sqlState == "3F000") {
     return Errc::schemaMissing;
   }
-  return sqlState.empty() || kind == "08" ? Errc::ioError : Errc::databaseError;
+  // A server that ends a connection says 57.
+  return sqlState.empty() || kind == "08" || kind == "57" ? Errc::ioError : Errc::databaseError;
 }
 
 std::string expand(std::string_view sql) {

@@ -231,6 +231,7 @@ static void check_values(ackbox_agent *alice) {
   CHECK(strcmp(ackbox_status_name(ACKBOX_SCHEMA_OUTDATED), "schema outdated") == 0);
   CHECK(strcmp(ackbox_status_name(ACKBOX_POOLED_CONNECTION), "pooled connection") == 0);
   CHECK(strcmp(ackbox_status_name(ACKBOX_DATABASE_MOVED), "database moved") == 0);
+  CHECK(strcmp(ackbox_status_name(ACKBOX_OUTCOME_UNKNOWN), "outcome unknown") == 0);
   CHECK(strcmp(ackbox_status_name(ACKBOX_INVALID_FRAME), "invalid frame") == 0);
   CHECK(strcmp(ackbox_status_name(ACKBOX_UNEXPECTED), "unexpected") == 0);
   CHECK(strcmp(ackbox_status_name(99), "unknown") == 0 && strcmp(ackbox_status_name(-1), "unknown") == 0);

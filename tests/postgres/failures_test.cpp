@@ -111,7 +111,7 @@ TEST_CASE("damage is what the server calls damage, and a cancelled statement is 
   CHECK(postgres::errcOf("XX001") == Errc::databaseCorrupt);
   CHECK(postgres::errcOf("XX002") == Errc::databaseCorrupt);
   CHECK(postgres::errcOf("57014") == Errc::databaseError);
-  CHECK(postgres::errcOf("57P01") == Errc::databaseBusy);
+  CHECK(postgres::errcOf("57P01") == Errc::ioError);
   CHECK(postgres::errcOf("55P03") == Errc::databaseBusy);
   CHECK(postgres::errcOf("") == Errc::ioError);
 }

@@ -124,7 +124,7 @@ void Core::reportRun(delivery::ProcessReport&& report) {
 // Locks are common, and the other errors that are left out are those of calls, which get them.
 void Core::transactionFailed(const std::error_code& error, const std::string& why) {
   constexpr Errc kOfStore[] = {Errc::databaseError,    Errc::databaseReadOnly, Errc::schemaMissing, Errc::ioError,
-                               Errc::databaseCorrupt, Errc::diskFull,         Errc::notADatabase};
+                               Errc::databaseCorrupt, Errc::diskFull,         Errc::notADatabase,  Errc::outcomeUnknown};
   const auto isIt = [&error](Errc errc) { return error == errc; };
   if (std::ranges::any_of(kOfStore, isIt) && failureReports_.admits(why, clock().steadyNow())) {
     log_.write(LogLevel::warning, "store-failed",

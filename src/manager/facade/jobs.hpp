@@ -4,6 +4,7 @@
 #include <memory>
 #include <semaphore>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -78,7 +79,8 @@ public:
   [[nodiscard]] Result take(const store::Writer& writer) {
     if (error_) {
       const std::string why = writer.whyFailed(error_);
-      throw Error(static_cast<Errc>(error_.value()), "nothing was stored" + (why.empty() ? why : " (" + why + ")"));
+      const std::string_view effect = error_ == Errc::outcomeUnknown ? "it may be stored" : "nothing was stored";
+      throw Error(static_cast<Errc>(error_.value()), std::string(effect) + (why.empty() ? why : " (" + why + ")"));
     }
     return std::move(result_);
   }

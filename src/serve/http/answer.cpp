@@ -81,7 +81,7 @@ Response failureAnswer(const std::error_code& failure, std::string_view detail) 
   if (failure == Errc::diskFull) {
     return protocol::unavailable(true, detail);
   }
-  if (failure == Errc::stopped || isRetryable(failure)) {
+  if (failure == Errc::stopped || failure == Errc::outcomeUnknown || isRetryable(failure)) {
     return protocol::unavailable(false, detail);
   }
   return problemAnswer(500, "Internal error", detail);

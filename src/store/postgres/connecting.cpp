@@ -156,7 +156,7 @@ bool PostgresStore::Impl::hasCommitted() {
   }
   restart();
   if (!isProven) {
-    throw Error(Errc::ioError, "the server has begun anew, and does not say whether the transaction was committed");
+    throw Error(Errc::outcomeUnknown, "the server has begun anew, and the message is not there");
   }
   return isCommitted;
 }

@@ -111,6 +111,7 @@ void PostgresStore::begin(bool durable, bool patient) {
 
 void PostgresStore::commit() {
   bool isSent = false;
+  std::optional<std::string> unknown;
   try {
     impl_->each([](Memory& memory) { memory.flush(); });
     if (impl_->connection.hasFailed()) {
@@ -129,12 +130,16 @@ void PostgresStore::commit() {
         isCommitted = impl_->isDurable && impl_->hasCommitted();
         impl_->isUnknown = !impl_->isDurable;
         impl_->isUndone = !isCommitted && impl_->isDurable;
-      } catch (const std::exception&) {
-        // The server is out of reach: the outcome stays unknown.
+      } catch (...) {
+        // Such as a server that is out of reach.
+        unknown = circumstancesOf(std::current_exception());
       }
     }
     if (!isCommitted) {
       rollback();
+      if (unknown) {
+        throw Error(Errc::outcomeUnknown, *unknown);
+      }
       throw;
     }
   }

@@ -11,7 +11,7 @@
 namespace ackbox::error_test {
 namespace {
 
-constexpr int kLastErrc = 31;
+constexpr int kLastErrc = 32;
 
 }  // namespace
 
@@ -42,7 +42,8 @@ TEST_CASE("the error numbers are stable") {
   CHECK(static_cast<int>(Errc::schemaTooOld) == 28);
   CHECK(static_cast<int>(Errc::schemaOutdated) == 29);
   CHECK(static_cast<int>(Errc::pooledConnection) == 30);
-  CHECK(static_cast<int>(Errc::databaseMoved) == kLastErrc);
+  CHECK(static_cast<int>(Errc::databaseMoved) == 31);
+  CHECK(static_cast<int>(Errc::outcomeUnknown) == kLastErrc);
 }
 
 TEST_CASE("exactly busy, full, failing and memory-starved storage is worth another try") {
