@@ -38,7 +38,11 @@ struct FileInfo {
   /// and `repairFile` drop them: call these once people have seen the notes.
   std::vector<FileNote> notes = {};
 
-  /// The version of the SQLite that runs in this process.
+  /// The version of the PostgreSQL server that has the outbox; empty for a file.
+  std::string serverVersion = {};
+  /// Why a power cut at the server may lose what was acknowledged, with the remedy; empty: nothing is known against it.
+  std::string notDurable = {};
+  /// The version of the SQLite that runs in this process; empty for a database.
   std::string sqliteVersion = {};
   /// As in `VerifyReport`.
   bool hasCheckpointDefect = false;

@@ -67,7 +67,8 @@ constexpr ErrcText kTexts[] = {
     {Errc::databaseMoved,
      "the outbox was moved to a PostgreSQL database: open that one; if the move was interrupted, run it again"},
     {Errc::outcomeUnknown,
-     "the connection was lost during the commit, and it is not known whether that was made: enqueue again with the same "
+     "the connection was lost during the commit, and it is not known whether that was made: enqueue again with the "
+     "same "
      "id or idempotency key, which stores the message once"},
 };
 

@@ -57,7 +57,11 @@ public:
     processes_ = reader.processIds().size();
     disk_ = diskOf(world, arguments.file).freeBytes;
     damage_ = rowDamage(reader);
-    for (const FileNote& note : reader.fileInfo().notes) {
+    const FileInfo info = reader.fileInfo();
+    if (!info.notDurable.empty()) {
+      notes_.push_back(info.notDurable);
+    }
+    for (const FileNote& note : info.notes) {
       if (world.clock->wallNow() - note.at < kNoteWarns) {
         notes_.push_back(note.event + " at " + records::instantText(note.at) +
                          " (ackbox doctor has more; ackbox repair ends it)");

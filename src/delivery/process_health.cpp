@@ -16,8 +16,8 @@ int weightOf(const std::error_code& error) {
   return error ? 2 : 0;
 }
 
-// Whether to report the error: it began, is over, or is now known to be worse: not only a lock, or damage, which needs a
-// repair.
+// Whether to report the error: it began, is over, or is now known to be worse: not only a lock, or damage, which needs
+// a repair.
 bool isNew(const std::error_code& before, const std::error_code& error) {
   return static_cast<bool>(before) != static_cast<bool>(error) || weightOf(error) > weightOf(before);
 }

@@ -27,6 +27,19 @@ constexpr std::string_view kSettings =
     "('idle_session_timeout','0'),('synchronous_commit','on')) AS s(name,value) WHERE name<>'synchronous_commit' OR "
     "current_setting(name)='off'";
 
+// libpq's texts have several lines, and end with one.
+std::string oneLine(std::string_view text) {
+  std::string line;
+  for (const char character : text.substr(0, text.find_last_not_of("\n") + 1)) {
+    if (character == '\n') {
+      line += "; ";
+    } else if (character != '\t') {
+      line += character;
+    }
+  }
+  return line;
+}
+
 }  // namespace
 
 std::string nameOf(const std::string& location) {
@@ -127,7 +140,7 @@ void Connection::connect() {
     const bool isRead =
         !name.empty() && name != kUnreadable && text.find("connection option") == std::string_view::npos;
     throw Error(Errc::cannotOpen, isRead
-                                      ? std::string(text)
+                                      ? oneLine(text)
                                       : "the URL or an option of it cannot be read: write special characters of user "
                                         "and password as %XX, such as %2F for a slash");
   }

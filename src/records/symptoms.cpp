@@ -86,6 +86,17 @@ void addSqlite(std::vector<Symptom>& symptoms, const FileInfo& info) {
   }
 }
 
+void addServer(std::vector<Symptom>& symptoms, const FileInfo& info) {
+  const std::size_t remedy = info.notDurable.find("; ");
+  if (info.notDurable.empty()) {
+    symptoms.push_back({"server", Weight::ok, "PostgreSQL " + info.serverVersion, {}});
+  } else {
+    symptoms.push_back({"server", Weight::warning,
+                        "PostgreSQL " + info.serverVersion + ": " + info.notDurable.substr(0, remedy),
+                        remedy == std::string::npos ? std::string() : info.notDurable.substr(remedy + 2)});
+  }
+}
+
 void addClock(std::vector<Symptom>& symptoms, const FileInfo& info, WallTime now) {
   if (info.newestAt && *info.newestAt > now + kClockTolerance) {
     symptoms.push_back(
@@ -117,7 +128,7 @@ std::vector<Symptom> symptomsOf(const Contents& contents, const std::string& fil
   addTables(symptoms, contents, file);
   addNotes(symptoms, contents.info.notes, file);
   addPeers(symptoms, contents.peers, file);
-  addSqlite(symptoms, contents.info);
+  contents.info.serverVersion.empty() ? addSqlite(symptoms, contents.info) : addServer(symptoms, contents.info);
   addClock(symptoms, contents.info, contents.now);
   return symptoms;
 }

@@ -43,7 +43,8 @@ struct Contents {
   WallTime now = {};
 };
 
-/// The findings inside the file: tables, peers, SQLite, clock. `file` is its name in the commands of the advice.
+/// The findings inside the file: tables, peers, SQLite or the server, clock. `file` is its name in the commands of the
+/// advice.
 [[nodiscard]] std::vector<Symptom> symptomsOf(const Contents& contents, const std::string& file);
 
 /// Judges whether a log of this length is too long.

@@ -132,9 +132,7 @@ TEST_CASE("P9: the figures of peers read the messages in flight, and none of tho
     return costs.database.run("SELECT count(*) FROM pg_stat_activity WHERE datname=current_database()");
   };
   const std::string before = others();
-  {
-    const store::postgres::PostgresReader opened(costs.database.location(), costs.options, {});
-  }
+  { const store::postgres::PostgresReader opened(costs.database.location(), costs.options, {}); }
   CHECK(comesTo([&] { return others() == before; }));
   const long opening = readOfOutbox();
   {

@@ -1,5 +1,6 @@
-// Goal: P13: what the server refuses is told in its words, with its SQLSTATE: to the call, to the operator and where the
-// process says whether it is well. Method: tables that are renamed or locked for a time, on a clock that the test moves.
+// Goal: P13: what the server refuses is told in its words, with its SQLSTATE: to the call, to the operator and where
+// the process says whether it is well. Method: tables that are renamed or locked for a time, on a clock that the test
+// moves.
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
-// Goal: P1 P5: a server that crashed, or a standby in its place, may give the numbers of transactions out again, so what a
-// process knows by them counts for the server's run alone. Method: functions of the test in the place of the server's,
-// which tell when it was started and what became of a transaction; connections that are ended.
+// Goal: P1 P5: a server that crashed, or a standby in its place, may give the numbers of transactions out again, so
+// what a process knows by them counts for the server's run alone. Method: functions of the test in the place of the
+// server's, which tell when it was started and what became of a transaction; connections that are ended.
 
 #include <doctest/doctest.h>
 

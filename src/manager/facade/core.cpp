@@ -50,8 +50,9 @@ Core::Core(std::unique_ptr<const store::Place> place, OutboxOptions options)
                    [this](bool isRaised, std::string sentence) { reportProcess(isRaised, std::move(sentence)); }),
       puller_(std::make_unique<Puller>(*this)),
       waiters_(writer_, options_, [this](const std::string& what) { reportException(what); }),
-      writer_(*store_, [this](store::Store& store) { return afterCommit(store); },
-              [this](const std::error_code& error, const std::string& why) { transactionFailed(error, why); }) {
+      writer_(
+          *store_, [this](store::Store& store) { return afterCommit(store); },
+          [this](const std::error_code& error, const std::string& why) { transactionFailed(error, why); }) {
   {
     const MutexLock lock(peersMutex_);
     for (const PeerOptions& configured : options_.peers) {
@@ -123,8 +124,9 @@ void Core::reportRun(delivery::ProcessReport&& report) {
 
 // Locks are common, and the other errors that are left out are those of calls, which get them.
 void Core::transactionFailed(const std::error_code& error, const std::string& why) {
-  constexpr Errc kOfStore[] = {Errc::databaseError,    Errc::databaseReadOnly, Errc::schemaMissing, Errc::ioError,
-                               Errc::databaseCorrupt, Errc::diskFull,         Errc::notADatabase,  Errc::outcomeUnknown};
+  constexpr Errc kOfStore[] = {Errc::databaseError, Errc::databaseReadOnly, Errc::schemaMissing,
+                               Errc::ioError,       Errc::databaseCorrupt,  Errc::diskFull,
+                               Errc::notADatabase,  Errc::outcomeUnknown};
   const auto isIt = [&error](Errc errc) { return error == errc; };
   if (std::ranges::any_of(kOfStore, isIt) && failureReports_.admits(why, clock().steadyNow())) {
     log_.write(LogLevel::warning, "store-failed",

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "store/decisions/uuid.hpp"
+#include "store/postgres/durability.hpp"
 #include "store/postgres/parts.hpp"
 #include "store/postgres/schema/migrating.hpp"
 #include "store/postgres/schema/version_check.hpp"
@@ -25,11 +26,7 @@ void PostgresStore::Impl::limitWaits() {
 void PostgresStore::Impl::open() {
   limitWaits();
   makeSchema(connection, options, schema);
-  if (connection.execute("SELECT current_setting('fsync')='on' AND current_setting('full_page_writes')='on'")
-          .front()
-          .integer(0) == 0) {
-    unsafe = "the server's fsync or full_page_writes is off: a power cut may lose what is acknowledged; turn both on";
-  }
+  unsafe = whyNotDurable(connection);
   connection.execute("BEGIN");
   try {
     requireFit(versionInTransaction(connection), schema);

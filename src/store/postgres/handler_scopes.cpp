@@ -61,8 +61,8 @@ void HandlerScopes::postRestored() {
   }
 }
 
-// Deferred constraints are checked in a scope of their own, which is undone: each stays deferred for other handlers, and
-// is checked again at the commit.
+// Deferred constraints are checked in a scope of their own, which is undone: each stays deferred for other handlers,
+// and is checked again at the commit.
 void HandlerScopes::release() {
   Connection& connection = context_.connection;
   if (connection.hasFailed()) {

@@ -149,6 +149,29 @@ TEST_CASE("A text of an attacker is a text in every field of every view") {
   }
 }
 
+TEST_CASE("P13: Doctor shows a file as a file and a database as one, and says where a server is not durable") {
+  const page::View view;
+  page::Checkup checkup;
+  FileInfo& info = checkup.contents.info;
+  const auto shows = [&](const std::string& text) {
+    return page::doctorView(view, checkup).str().find(text) != std::string::npos;
+  };
+  info.sqliteVersion = "3.40.1";
+  CHECK(shows("<strong>SQLite</strong>"));
+  CHECK(shows("<strong>Log</strong>"));
+  CHECK(shows("ackbox doctor FILE"));
+  info.sqliteVersion.clear();
+  info.serverVersion = "15.18";
+  for (const char* const ofFiles : {"SQLite", "<strong>Log</strong>", "FILE", "<strong>File</strong>"}) {
+    CHECK_FALSE(shows(ofFiles));
+  }
+  CHECK(shows("<strong>Database</strong>"));
+  CHECK(shows("PostgreSQL 15.18</span></li>"));
+  CHECK(shows("ackbox verify URL"));
+  info.notDurable = "fsync is off: a loss; turn it on";
+  CHECK(shows("PostgreSQL 15.18: fsync is off: a loss</span><span class=\"advice\">turn it on"));
+}
+
 TEST_CASE("Each view names the agent in its title and head, and a visitor that is not logged in sees no name") {
   page::View view;
   view.agent = "urn:agent:<alice>";

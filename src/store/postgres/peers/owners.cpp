@@ -31,8 +31,7 @@ void Owners::addHandlers(std::int64_t difference) {
 
 void Owners::noteApplications(std::string_view lines) {
   said_.applications = std::make_shared<const std::string>(lines);
-  context_.connection.run("UPDATE #owners SET applications=$2 WHERE id=$1 AND applications<>$2", context_.owner,
-                          lines);
+  context_.connection.run("UPDATE #owners SET applications=$2 WHERE id=$1 AND applications<>$2", context_.owner, lines);
 }
 
 void Owners::unregisterSelf() {

@@ -7,6 +7,7 @@
 #include "base/mutex.hpp"
 #include "base/options.hpp"
 #include "store/postgres/counts.hpp"
+#include "store/postgres/durability.hpp"
 #include "store/postgres/lock_wait.hpp"
 #include "store/postgres/read/explainer.hpp"
 #include "store/postgres/read/inbox_reader.hpp"
@@ -162,9 +163,9 @@ std::vector<PeerStats> PostgresReader::peerStats() const {
       counts.emplace(row.integer(0), countsOf(row, 1));
     }
     std::map<delivery::PeerKey, std::uint64_t> sending;
-    for (const Row& row : connection.run(
-             "SELECT s.peer_id,count(*) FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id WHERE "
-             "o.id=ANY(ARRAY(SELECT unnest(keys) FROM #claims)) GROUP BY s.peer_id")) {
+    for (const Row& row :
+         connection.run("SELECT s.peer_id,count(*) FROM #outbox AS o JOIN #sessions AS s ON s.id=o.session_id WHERE "
+                        "o.id=ANY(ARRAY(SELECT unnest(keys) FROM #claims)) GROUP BY s.peer_id")) {
       sending.emplace(row.integer(0), row.as<std::uint64_t>(1));
     }
     static const std::string kPeers =
@@ -413,7 +414,7 @@ FileInfo PostgresReader::fileInfo() const {
         "SELECT version,written_by,origin,epoch,greatest(coalesce((SELECT created_at_ms FROM #outbox ORDER BY id DESC "
         "LIMIT 1),0),coalesce((SELECT accepted_at_ms FROM #inbox ORDER BY id DESC LIMIT 1),0),coalesce((SELECT "
         "max(last_acked_at_ms) FROM #counts),0),coalesce((SELECT max(opened_at_ms) FROM #owners),0),coalesce((SELECT "
-        "max(changed_at_ms) FROM #peers),0)) FROM #schema,#meta");
+        "max(changed_at_ms) FROM #peers),0)),current_setting('server_version') FROM #schema,#meta");
     if (!result.empty()) {
       const Row row = result.front();
       info.schemaVersion = row.integer(0);
@@ -421,6 +422,8 @@ FileInfo PostgresReader::fileInfo() const {
       info.origin = row.text(2);
       info.epoch = row.as<std::uint64_t>(3);
       info.newestAt = instantOrNothing(row, 4);
+      info.serverVersion = row.text(5);
+      info.notDurable = whyNotDurable(impl_->connection);
     }
     return info;
   });
