@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 
 #include "ackbox/error.hpp"
@@ -15,6 +14,7 @@
 #include "serve/config/connections.hpp"
 #include "serve/config/fetch.hpp"
 #include "serve/config/own_headers.hpp"
+#include "serve/config/secrets.hpp"
 #include "serve/config/section.hpp"
 #include "transport/listener.hpp"
 #include "transport/option_rows.hpp"
@@ -131,36 +131,6 @@ void readOutbox(Section& root, OutboxOptions& outbox) {
     readPeerReset(section, "what becomes of acknowledged messages when a peer has lost its file", outbox.peerReset);
     readRetry(section, outbox.retry);
   });
-}
-
-/// Returns the field that the secrets come from, or should come from; nothing if they are invalid.
-std::optional<std::string> readSecrets(Section& section, SecretSource& secrets) {
-  std::filesystem::path file;
-  std::string variable;
-  section.path({"secrets_file", "the keys shared with it, a line each"}, file);
-  section.filled({"secrets_environment", "the variable of the environment that has them instead"}, variable);
-  if (!file.empty() && !variable.empty()) {
-    section.problem("secrets_file", "and secrets_environment cannot both be set");
-    return std::nullopt;
-  }
-  const std::string field = variable.empty() ? "secrets_file" : "secrets_environment";
-  if (!variable.empty() && !section.reading().isOfCaller && std::getenv(variable.c_str()) == nullptr) {
-    section.problem(field, "the environment has no variable '" + variable + "'; set it, or name a secrets_file");
-    return std::nullopt;
-  }
-  if (file.empty() && variable.empty()) {
-    return field;
-  }
-  if (!variable.empty() && section.reading().isOfCaller) {
-    section.problem(field, "is for the configuration only; name a secrets_file");
-    return std::nullopt;
-  }
-  SecretSource source = variable.empty() ? SecretSource::file(file) : SecretSource::environment(variable);
-  if (section.reading().looksAtFiles && !checkSecrets(section, field, file, source)) {
-    return std::nullopt;
-  }
-  secrets = std::move(source);
-  return field;
 }
 
 /// Reads a peer's own limits and policies, which take precedence over those of the outbox.

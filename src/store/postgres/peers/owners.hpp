@@ -29,7 +29,7 @@ public:
   void noteShared(bool isShared) noexcept { isShared_ = isShared; }
   std::size_t releaseDead() override;
   [[nodiscard]] bool anyDead() override;
-  /// What other processes may know of this one; it is told again by each `registerSelf`.
+  /// What other processes may know of this one; each `registerSelf` writes it again.
   void addHandlers(std::int64_t difference);
   void noteApplications(std::string_view lines);
 
