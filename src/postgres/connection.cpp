@@ -152,14 +152,35 @@ void Connection::connect() {
     throw Error(Errc::cannotOpen, std::string("the database's encoding is ") + encoding +
                                       ": make one with ENCODING 'UTF8', because names and data are UTF-8");
   }
-  // Notices, such as of a schema that exists, go nowhere.
-  PQsetNoticeProcessor(
-      handle_, [](void*, const char*) {}, nullptr);
+  process_ = processId();
+  silence();
   execute(kSettings);
   // A pooler answers with a number of its own for the server's process.
   if (execute("SELECT pg_backend_pid()").front().integer(0) != processId()) {
     throw Error(Errc::pooledConnection, nameOf(location_));
   }
+}
+
+// Notices, such as of a schema that exists, go nowhere.
+void Connection::silence() noexcept {
+  PQsetNoticeReceiver(
+      handle_, [](void*, const PGresult*) {}, nullptr);
+}
+
+bool Connection::takeBack() {
+  silence();
+  if (isLost() || PQpipelineStatus(handle_) != PQ_PIPELINE_OFF) {
+    return false;
+  }
+  PQsetnonblocking(handle_, 0);
+  while (PGresult* const unread = PQgetResult(handle_)) {
+    const ExecStatusType status = PQresultStatus(unread);
+    PQclear(unread);
+    if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH) {
+      return false;
+    }
+  }
+  return !isLost();
 }
 
 // The place was right once: the server is out of reach for a time.
@@ -328,7 +349,11 @@ std::string Connection::whyLost() const {
 }
 
 bool Connection::isLost() const noexcept {
-  return isLost_ || PQstatus(handle_) != CONNECTION_OK;
+  return isLost_ || PQstatus(handle_) != CONNECTION_OK || isReset();
+}
+
+bool Connection::isReset() const noexcept {
+  return own_ && PQstatus(handle_) == CONNECTION_OK && processId() != process_;
 }
 
 bool Connection::inTransaction() const noexcept {

@@ -68,6 +68,9 @@ public:
   void planFreely();
   /// The session's settings are again as `Connection` made them, whatever foreign code has set. Posted.
   void restoreSettings();
+  /// Foreign code has had the connection: drops results that it has not read. False: the connection is of no use any
+  /// more, as it was reset, or left in pipeline mode or within a COPY.
+  [[nodiscard]] bool takeBack();
   /// What is posted is not run.
   void forgetPosted() noexcept { posted_.clear(); }
   /// Runs statements without parameters, or one if others are posted; the result is that of the last one.
@@ -76,6 +79,8 @@ public:
   /// What libpq said last, one line: for a connection that is lost.
   [[nodiscard]] std::string whyLost() const;
   [[nodiscard]] bool isLost() const noexcept;
+  /// Whether foreign code has made it a connection to another process of the server; it counts as lost.
+  [[nodiscard]] bool isReset() const noexcept;
   /// Whether a statement has failed since `forgetOthers` for another transaction's sake.
   [[nodiscard]] bool hasLostRace() const noexcept { return hasLostRace_; }
   void noteRace() noexcept { hasLostRace_ = true; }
@@ -108,6 +113,7 @@ private:
   };
 
   void connect();
+  void silence() noexcept;
   /// The name of the statement, which is prepared if it is new.
   const std::string& prepared(std::string_view sql);
   void keep(std::string_view sql, const Parameters& parameters);
@@ -119,6 +125,8 @@ private:
   const std::string location_;
   std::unique_ptr<PGconn, void (*)(PGconn*)> own_;
   PGconn* handle_ = nullptr;
+  // The server's process, which changes if foreign code resets the connection.
+  int process_ = 0;
   // The server keeps the locks of a process that has ended for as long as a child has the connection. Released first.
   UnsharedObject unshared_;
   // The names of prepared statements by their text. A name is not used again.

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -42,8 +43,25 @@ struct Receiver {
     reply.type = "reply";
     reply.data = "1";
     transaction.enqueue(reply);
-    answerOf(connection, statement);
+    if (const auto misuse = misuses().find(statement); misuse != misuses().end()) {
+      misuse->second(connection);
+    } else {
+      answerOf(connection, statement);
+    }
     return frame.type == "refused" ? HandlerResult::reject("no") : HandlerResult::ack();
+  }
+
+  /// What a handler may leave of libpq's own state.
+  static const std::map<std::string, void (*)(PGconn*)>& misuses() {
+    static const std::map<std::string, void (*)(PGconn*)> kAll = {
+        {"pipeline mode", [](PGconn* connection) { PQenterPipelineMode(connection); }},
+        {"a result that is not read", [](PGconn* connection) { PQsendQuery(connection, "SELECT 1"); }},
+        {"a COMMIT that is not read", [](PGconn* connection) { PQsendQuery(connection, "COMMIT"); }},
+        {"a COPY to the server", [](PGconn* connection) { answerOf(connection, "COPY effects FROM STDIN"); }},
+        {"a COPY from the server", [](PGconn* connection) { answerOf(connection, "COPY effects TO STDOUT"); }},
+        {"a reset connection", [](PGconn* connection) { PQreset(connection); }},
+    };
+    return kAll;
   }
 
   /// The outcomes of one request with these frames of a session each.
@@ -117,6 +135,12 @@ TEST_CASE("P5: a handler that breaks its transaction, and acknowledges, spoils i
   SUBCASE("locks have gone") {
     broken = "SELECT pg_advisory_unlock_all()";
   }
+  for (const char* const misuse :
+       {"pipeline mode", "a COPY to the server", "a COPY from the server", "a reset connection"}) {
+    SUBCASE(misuse) {
+      broken = misuse;
+    }
+  }
   const std::vector<std::string> found =
       bob.outcomes({statement("a", "SELECT 1"), statement("b", broken), statement("c", "SELECT 1")});
   REQUIRE(found.size() == 4);
@@ -148,6 +172,17 @@ TEST_CASE("P12: what a handler refuses after it took the connection's statements
   // Other processes see that this one lives.
   CHECK(bob.database.run("SELECT count(*) FROM ackbox.owners WHERE NOT ackbox.lives(id)") == "0");
   CHECK(bob.database.run("SELECT count(*) FROM ackbox.owners") == "1");
+}
+
+TEST_CASE("P5: a result that a handler has not read is dropped, and a COMMIT that it has not read is noticed") {
+  Receiver bob;
+  CHECK(bob.outcomes({statement("a", "a result that is not read"), statement("b", "SELECT 1")}) ==
+        std::vector<std::string>{"200", "ack", "ack"});
+  const std::vector<std::string> found = bob.outcomes({statement("c", "a COMMIT that is not read")});
+  REQUIRE(found.size() == 2);
+  CHECK(found[1] == "nack");
+  CHECK(bob.outcomes({statement("d", "SELECT 1")})[1] == "ack");
+  CHECK(OutboxReader(bob.manager).verify().findings.empty());
 }
 
 TEST_CASE("P12: what a handler sets on the connection ends with its frame, kept or not") {

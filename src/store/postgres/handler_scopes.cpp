@@ -51,6 +51,14 @@ void HandlerScopes::begin() {
   connection.runPosted();
 }
 
+void HandlerScopes::handlerEnded() {
+  if (isLent_ && !context_.connection.takeBack()) {
+    context_.connection.drop();
+    throw Error(Errc::handlerEndedTransaction,
+                "the handler reset the connection, or left it in pipeline mode or within a COPY");
+  }
+}
+
 // The settings of the session and of the transaction, as they were before the handler.
 void HandlerScopes::postRestored() {
   Connection& connection = context_.connection;

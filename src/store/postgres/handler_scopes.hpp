@@ -20,6 +20,8 @@ public:
   /// The transaction has ended, and its scopes with it.
   void transactionEnded() noexcept;
   void begin();
+  /// The handler has ended. Throws `Error` with `handlerEndedTransaction`: it left the connection of no use.
+  void handlerEnded();
   /// Keeps what the scope has changed. Throws `ScopeRefused`: it cannot be kept, and `undo` must follow; or `Error`:
   /// the transaction is lost.
   void release();

@@ -191,6 +191,7 @@ void PostgresStore::rollbackToSavepoint() {
 // A COMMIT by foreign code cannot be vetoed; `transactionLost` notices it, and that of a scope if a BEGIN followed.
 void PostgresStore::guardTransaction(bool on) {
   if (!on && impl_->isGuarded) {
+    impl_->scopes.handlerEnded();
     impl_->handlerOutbox.end();
   }
   impl_->isGuarded = on;
@@ -201,7 +202,7 @@ bool PostgresStore::transactionLost() const noexcept {
 }
 
 Errc PostgresStore::whyTransactionLost(const std::exception_ptr& thrown) const noexcept {
-  if (!impl_->connection.isLost()) {
+  if (!impl_->connection.isLost() || impl_->connection.isReset()) {
     return Errc::handlerEndedTransaction;
   }
   return thrown ? static_cast<Errc>(store::errorOf(thrown).value()) : Errc::ioError;
