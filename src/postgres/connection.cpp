@@ -305,6 +305,8 @@ void Connection::runPosted() {
 }
 
 void Connection::restoreSettings() {
+  post("UNLISTEN *");
+  post("RESET SESSION AUTHORIZATION");
   post("RESET ROLE");
   post("RESET ALL");
   post(kSettings);

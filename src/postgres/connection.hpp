@@ -66,7 +66,8 @@ public:
   /// they are planned as the server's settings say, for foreign code. Posted.
   void planByIndex();
   void planFreely();
-  /// The session's settings are again as `Connection` made them, whatever foreign code has set. Posted.
+  /// The session's user, role and settings are again as `Connection` made them, whatever foreign code has set, and it
+  /// listens to nothing. Posted.
   void restoreSettings();
   /// Foreign code has had the connection: drops results that it has not read. False: the connection is of no use any
   /// more, as it was reset, or left in pipeline mode or within a COPY.

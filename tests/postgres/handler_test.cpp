@@ -189,11 +189,13 @@ TEST_CASE("P12: what a handler sets on the connection ends with its frame, kept 
   Receiver bob;
   const std::string setAll =
       "SET app.tenant='a'; SET synchronous_commit=off; SET statement_timeout=1234; SET search_path=pg_catalog,public; "
-      "SET enable_indexscan=off; SET lock_timeout=7; SET bytea_output=escape; SET ROLE pg_read_all_data";
+      "SET enable_indexscan=off; SET lock_timeout=7; SET bytea_output=escape; LISTEN a; SET ROLE pg_read_all_data; SET "
+      "SESSION "
+      "AUTHORIZATION pg_read_all_data";
   const std::string look =
       "INSERT INTO effects SELECT concat_ws('|',current_setting('app.tenant',true),"
       "current_setting('synchronous_commit'),current_setting('statement_timeout'),current_setting('enable_indexscan'),"
-      "current_setting('bytea_output'),current_user=session_user)";
+      "current_setting('bytea_output'),current_user=session_user,(SELECT count(*) FROM pg_listening_channels()))";
   const auto type = [](bool isKept) { return isKept ? "test" : "refused"; };
   for (const bool isKept : {true, false}) {
     bob.database.run("TRUNCATE effects");
@@ -201,7 +203,7 @@ TEST_CASE("P12: what a handler sets on the connection ends with its frame, kept 
     CHECK(bob.outcomes({statement(name, setAll, type(isKept)), statement(name + "-same", look)}).back() == "ack");
     CHECK(bob.outcomes({statement(name + "-next", look)}).back() == "ack");
     CHECK(bob.database.run("SELECT count(*)||min(data)||max(data) FROM effects WHERE data LIKE '%|%'") ==
-          "2|on|0|on|hex|t|on|0|on|hex|t");
+          "2|on|0|on|hex|t|0|on|0|on|hex|t|0");
   }
 }
 
