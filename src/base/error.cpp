@@ -43,7 +43,7 @@ constexpr ErrcText kTexts[] = {
      "the connection's synchronous level is below FULL inside a transaction: bind the writer before BEGIN"},
     {Errc::noTransaction, "the connection is not in a transaction: begin one first"},
     {Errc::outOfMemory, "out of memory: free some and try again"},
-    {Errc::databaseError, "the database refused the operation: the log has what it said"},
+    {Errc::databaseError, "the database refused the operation"},
     {Errc::cannotListen, "the address cannot be listened on: is it taken, or not this machine's?"},
     {Errc::wouldDeadlock,
      "a blocking call on the store's own thread would wait for itself: in a handler use the transaction's "

@@ -5,21 +5,9 @@
 namespace ackbox::delivery {
 namespace {
 
-int weightOf(const std::error_code& error) {
-  if (error == Errc::databaseCorrupt || error == Errc::notADatabase || error == Errc::ioError ||
-      error == Errc::outcomeUnknown) {
-    return 3;
-  }
-  if (error == Errc::databaseBusy) {
-    return 1;
-  }
-  return error ? 2 : 0;
-}
-
-// Whether to report the error: it began, is over, or is now known to be worse: not only a lock, or damage, which needs
-// a repair.
+// Whether to report the error: it began, is over, or is another one. A lock is no news beside an error.
 bool isNew(const std::error_code& before, const std::error_code& error) {
-  return static_cast<bool>(before) != static_cast<bool>(error) || weightOf(error) > weightOf(before);
+  return static_cast<bool>(before) != static_cast<bool>(error) || (error != before && error != Errc::databaseBusy);
 }
 
 std::string withRemedy(const std::string& sentence, const std::error_code& error) {

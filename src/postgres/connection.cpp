@@ -24,7 +24,7 @@ constexpr std::string_view kSettings =
     "('tcp_keepalives_count','3'),('tcp_user_timeout','5000'),('client_connection_check_interval','50'),"
     "('enable_seqscan','off'),('jit','off'),('plan_cache_mode','force_generic_plan'),('client_encoding','UTF8'),"
     "('bytea_output','hex'),('standard_conforming_strings','on'),('default_transaction_isolation','read committed'),"
-    "('idle_session_timeout','0'),('synchronous_commit','on')) AS s(name,value) WHERE name<>'synchronous_commit' OR "
+    "('idle_session_timeout','0'),('idle_in_transaction_session_timeout','0'),('synchronous_commit','on')) AS s(name,value) WHERE name<>'synchronous_commit' OR "
     "current_setting(name)='off'";
 
 // libpq's texts have several lines, and end with one.
@@ -124,6 +124,7 @@ void Connection::drop() noexcept {
   isLost_ = false;
   handle_ = nullptr;
   prepared_.clear();
+  kept_ = 0;
   posted_.clear();
 }
 
@@ -196,8 +197,9 @@ void Connection::reconnect() {
 const std::string& Connection::prepared(std::string_view sql) {
   auto known = prepared_.find(sql);
   if (known == prepared_.end()) {
-    std::string name = "ackbox_s" + std::to_string(names_++);
+    std::string name = std::string(kNames) + std::to_string(names_++);
     static_cast<void>(checked(PQprepare(handle_, name.c_str(), expand(sql).c_str(), 0, nullptr), sql));
+    ++kept_;
     known = prepared_.emplace(std::string(sql), std::move(name)).first;
   }
   return known->second;
@@ -304,12 +306,16 @@ void Connection::runPosted() {
   }
 }
 
-void Connection::restoreSettings() {
-  post("UNLISTEN *");
-  post("RESET SESSION AUTHORIZATION");
-  post("RESET ROLE");
-  post("RESET ALL");
-  post(kSettings);
+std::string_view Connection::settings() noexcept {
+  return kSettings;
+}
+
+// A name is not used again, so those that are there still do no harm.
+void Connection::notePrepared(std::size_t left) noexcept {
+  if (left < kept_) {
+    prepared_.clear();
+  }
+  kept_ = left;
 }
 
 void Connection::planByIndex() {

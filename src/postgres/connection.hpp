@@ -66,9 +66,12 @@ public:
   /// they are planned as the server's settings say, for foreign code. Posted.
   void planByIndex();
   void planFreely();
-  /// The session's user, role and settings are again as `Connection` made them, whatever foreign code has set, and it
-  /// listens to nothing. Posted.
-  void restoreSettings();
+  /// SQL: the session's settings as `Connection` makes them.
+  [[nodiscard]] static std::string_view settings() noexcept;
+  /// The names of its prepared statements begin so.
+  static constexpr std::string_view kNames = "ackbox_s";
+  /// Foreign code has left so many of its prepared statements. If some are missing, all are prepared anew.
+  void notePrepared(std::size_t left) noexcept;
   /// Foreign code has had the connection: drops results that it has not read. False: the connection is of no use any
   /// more, as it was reset, or left in pipeline mode or within a COPY.
   [[nodiscard]] bool takeBack();
@@ -132,6 +135,8 @@ private:
   UnsharedObject unshared_;
   // The names of prepared statements by their text. A name is not used again.
   std::size_t names_ = 0;
+  // How many of them the server has.
+  std::size_t kept_ = 0;
   std::unordered_map<std::string, std::string, Hash, std::equal_to<>> prepared_;
   std::vector<Posted> posted_;
   std::string failedState_;

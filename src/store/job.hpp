@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -31,6 +32,9 @@ public:
   /// Called once: after the commit (`error` is empty), or when the job can never commit. Must not throw or block.
   virtual void done(const std::error_code& error) noexcept = 0;
 
+  /// In `done` with an error: what the store said when the job's last transaction failed, for people; may be empty.
+  [[nodiscard]] const std::string& why() const noexcept { return why_; }
+
   /// Whether its commit must be fsynced before `done` (P1), and whether it may run while the disk is read as full.
   bool durable = false;
 
@@ -43,6 +47,7 @@ private:
   Job* next_ = nullptr;
   // How often it was run again because of a lock.
   int lockTries_ = 0;
+  std::string why_;
 };
 
 }  // namespace ackbox::store

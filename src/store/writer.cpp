@@ -285,10 +285,11 @@ void Writer::commitEach(Job* first, AfterRelease& afterRelease) noexcept {
     if (follows || isKeptOut(failure)) {
       kept_.add(*first);
     } else {
-      if (isOfAll(failure)) {
-        first->next_ = std::exchange(next, nullptr);
-      }
       afterRelease = finish(first, failure);
+      if (isOfAll(failure) && next != nullptr) {
+        // These were not run.
+        afterRelease = finish(std::exchange(next, nullptr), failure == Errc::outcomeUnknown ? Errc::ioError : failure);
+      }
     }
     first = next;
   }
@@ -300,6 +301,9 @@ void Writer::retryKept(AfterRelease& afterRelease) noexcept {
     Job* const next = std::exchange(job->next_, nullptr);
     call(afterRelease);
     const bool follows = kept_.isBefore(*job);
+    if (follows) {
+      why_.clear();
+    }
     const std::error_code failure = follows ? make_error_code(Errc::databaseBusy) : tryAlone(*job, WhenLocked::leave);
     if (++job->lockTries_ < store_.lockTries() && (follows || isKeptOut(failure))) {
       kept_.add(*job);
@@ -362,14 +366,10 @@ std::error_code Writer::commitOnce(Job* first, WhenLocked whenLocked) noexcept {
 std::error_code Writer::failed(const std::exception_ptr& failure) noexcept {
   const std::error_code error = errorOf(failure);
   try {
-    const std::string why = circumstancesOf(failure);
-    {
-      const MutexLock lock(failureMutex_);
-      failure_ = error;
-      whyFailed_ = why;
-    }
+    why_.clear();
+    why_ = circumstancesOf(failure);
     if (afterFailure_) {
-      afterFailure_(error, why);
+      afterFailure_(error, why_);
     }
   } catch (const std::exception&) {
     // Memory is short: the error has no text.
@@ -377,9 +377,12 @@ std::error_code Writer::failed(const std::exception_ptr& failure) noexcept {
   return error;
 }
 
-std::string Writer::whyFailed(const std::error_code& error) const {
-  const MutexLock lock(failureMutex_);
-  return error == failure_ ? whyFailed_ : std::string();
+void Writer::explain(Job& job, const std::error_code& error) const noexcept {
+  try {
+    job.why_ = error ? why_ : std::string();
+  } catch (const std::exception&) {
+    // Memory is short: the error has no text.
+  }
 }
 
 void Writer::announce(const Job* first) {
@@ -414,6 +417,7 @@ Writer::AfterRelease Writer::finish(Job* first, const std::error_code& error) no
   while (first != nullptr) {
     // `done` may destroy the job.
     Job* const next = std::exchange(first->next_, nullptr);
+    explain(*first, error);
     first->done(error);
     first = next;
   }

@@ -93,9 +93,6 @@ public:
     return runner_.load() == self || loop_.load() == self;
   }
 
-  /// What the store said when a transaction last failed, if it was with this error. For people.
-  [[nodiscard]] std::string whyFailed(const std::error_code& error) const;
-
   /// Refuses new jobs, finishes the queued ones, joins the thread. Idempotent.
   void close() noexcept;
 
@@ -117,11 +114,12 @@ private:
   std::error_code tryAlone(Job& job, WhenLocked whenLocked) noexcept;
   std::error_code tryCommit(Job* first, WhenLocked whenLocked) noexcept;
   std::error_code commitOnce(Job* first, WhenLocked whenLocked) noexcept;
+  void explain(Job& job, const std::error_code& error) const noexcept;
   void announce(const Job* first);
   /// The jobs behind `last` begin the next group.
   void putBackAfter(Job& last) noexcept ACKBOX_EXCLUDES(mutex_);
   [[nodiscard]] AfterRelease finish(Job* first, const std::error_code& error) noexcept;
-  std::error_code failed(const std::exception_ptr& failure) noexcept ACKBOX_EXCLUDES(failureMutex_);
+  std::error_code failed(const std::exception_ptr& failure) noexcept;
 
   Store& store_;
   AfterCommit afterCommit_;
@@ -129,6 +127,8 @@ private:
   // Of the thread that commits.
   std::vector<const Frame*> announced_;
   KeptOut kept_;
+  // What the store said when the last transaction failed.
+  std::string why_;
 
   Mutex mutex_;
   ConditionVariable wake_;
@@ -143,11 +143,6 @@ private:
   // How many jobs the last group had, and how many threads waited for them.
   std::size_t lastGroup_ ACKBOX_GUARDED_BY(mutex_) = 1;
   std::size_t returning_ ACKBOX_GUARDED_BY(mutex_) = 0;
-
-  mutable Mutex failureMutex_;
-  // Of the last transaction that failed.
-  std::error_code failure_ ACKBOX_GUARDED_BY(failureMutex_);
-  std::string whyFailed_ ACKBOX_GUARDED_BY(failureMutex_);
 
   // The thread that is committing.
   std::atomic<std::thread::id> runner_;

@@ -108,6 +108,7 @@ TEST_CASE("P5: effects on the store's connection, marks and replies commit toget
 
 TEST_CASE("P5: a handler that breaks its transaction, and acknowledges, spoils its own frame only") {
   Receiver bob;
+  const PostgresClient locking(bob.database.location());
   std::string broken;
   SUBCASE("a statement failed") {
     broken = "SELECT 1/0";
@@ -119,18 +120,32 @@ TEST_CASE("P5: a handler that breaks its transaction, and acknowledges, spoils i
     broken = "ROLLBACK;BEGIN";
   }
   SUBCASE("a deferred constraint does not hold") {
-    answerOf(PostgresClient(bob.database.location()).connection.get(),
+    answerOf(locking.connection.get(),
              "CREATE TABLE parents(id integer PRIMARY KEY); CREATE TABLE children(parent integer REFERENCES parents "
              "DEFERRABLE INITIALLY DEFERRED)");
     broken = "INSERT INTO children VALUES(7)";
   }
   SUBCASE("a deferred key is there twice") {
-    answerOf(PostgresClient(bob.database.location()).connection.get(),
+    answerOf(locking.connection.get(),
              "CREATE TABLE twice(id integer UNIQUE DEFERRABLE INITIALLY DEFERRED)");
     broken = "INSERT INTO twice VALUES(1),(1)";
   }
-  SUBCASE("prepared statements have gone") {
-    broken = "DEALLOCATE ALL";
+  SUBCASE("a deferred check waits for a lock") {
+    answerOf(locking.connection.get(),
+             "CREATE TABLE parents(id integer PRIMARY KEY); INSERT INTO parents VALUES(1); CREATE TABLE "
+             "children(parent integer REFERENCES parents DEFERRABLE INITIALLY DEFERRED); BEGIN; SELECT 1 FROM parents FOR "
+             "UPDATE");
+    broken = "SET lock_timeout=1; INSERT INTO children VALUES(1)";
+  }
+  SUBCASE("a deferred check takes too long") {
+    answerOf(locking.connection.get(),
+             "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END "
+             "$$; CREATE TABLE slowly(id integer); CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON slowly DEFERRABLE "
+             "INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()");
+    broken = "SET statement_timeout=20; INSERT INTO slowly VALUES(1)";
+  }
+  SUBCASE("ended, and then changed") {
+    broken = "ROLLBACK; SET default_transaction_read_only=on; SELECT pg_advisory_unlock_all()";
   }
   SUBCASE("locks have gone") {
     broken = "SELECT pg_advisory_unlock_all()";
@@ -149,7 +164,37 @@ TEST_CASE("P5: a handler that breaks its transaction, and acknowledges, spoils i
   CHECK(found[2] != "ack");
   CHECK(found[3] == "ack");
   CHECK(bob.effects() == "a-1,c-1");
+  CHECK(bob.database.run("SELECT count(*) FROM ackbox.owners WHERE ackbox.lives(id)") == "1");
+  CHECK(bob.outcomes({statement("d", "SELECT 1")})[1] == "ack");
   CHECK(OutboxReader(bob.manager).verify().findings.empty());
+}
+
+TEST_CASE("P12: a cursor that would fail at the commit is closed with its frame") {
+  Receiver bob;
+  CHECK(bob.outcomes({statement("a", "DECLARE c CURSOR WITH HOLD FOR SELECT 1/(g-5) FROM generate_series(1,9) AS g"),
+                      statement("b", "SELECT 1")}) == std::vector<std::string>{"200", "ack", "ack"});
+}
+
+TEST_CASE("P12: a role without rights to the outbox ends with its frame, which is kept, also on a new connection") {
+  Receiver bob;
+  bob.database.run("CREATE ROLE " + bob.database.name());
+  for (const char* const session : {"a", "b"}) {
+    CHECK(bob.outcomes({statement(session, "SET ROLE " + bob.database.name())}) ==
+          std::vector<std::string>{"200", "ack"});
+  }
+  CHECK(bob.manager.getStats().pending == 2);
+  bob.database.run("DROP ROLE " + bob.database.name());
+}
+
+TEST_CASE("P12: a handler that deallocates prepared statements, the first or a later one, harms no frame") {
+  Receiver bob;
+  for (const char* const session : {"a", "b"}) {
+    for (const char* const type : {"test", "refused"}) {
+      const std::string name = std::string(session) + type;
+      CHECK(bob.outcomes({statement(name, "DEALLOCATE ALL", type), statement(name + "-next", "SELECT 1")}) ==
+            std::vector<std::string>{"200", type == std::string("test") ? "ack" : "term", "ack"});
+    }
+  }
 }
 
 TEST_CASE("P12: what a handler refuses after it took the connection's statements or locks away stops no other frame") {
@@ -189,21 +234,23 @@ TEST_CASE("P12: what a handler sets on the connection ends with its frame, kept 
   Receiver bob;
   const std::string setAll =
       "SET app.tenant='a'; SET synchronous_commit=off; SET statement_timeout=1234; SET search_path=pg_catalog,public; "
-      "SET enable_indexscan=off; SET lock_timeout=7; SET bytea_output=escape; LISTEN a; SET ROLE pg_read_all_data; SET "
+      "SET enable_indexscan=off; SET lock_timeout=7; SET CONSTRAINTS ALL IMMEDIATE; SET bytea_output=escape; LISTEN a; SET ROLE pg_read_all_data; SET "
       "SESSION "
       "AUTHORIZATION pg_read_all_data";
   const std::string look =
       "INSERT INTO effects SELECT concat_ws('|',current_setting('app.tenant',true),"
       "current_setting('synchronous_commit'),current_setting('statement_timeout'),current_setting('enable_indexscan'),"
-      "current_setting('bytea_output'),current_user=session_user,(SELECT count(*) FROM pg_listening_channels()))";
+      "current_setting('bytea_output'),current_setting('search_path'),current_user=session_user,(SELECT count(*) FROM pg_listening_channels()))";
   const auto type = [](bool isKept) { return isKept ? "test" : "refused"; };
+  const std::string row = "|on|0|on|hex|\"$user\", public|t|0";
   for (const bool isKept : {true, false}) {
     bob.database.run("TRUNCATE effects");
     const std::string name = isKept ? "kept" : "undone";
-    CHECK(bob.outcomes({statement(name, setAll, type(isKept)), statement(name + "-same", look)}).back() == "ack");
+    CHECK(bob.outcomes({statement(name, setAll, type(isKept)), statement(name + "-same", look)}) ==
+          std::vector<std::string>{"200", isKept ? "ack" : "term", "ack"});
     CHECK(bob.outcomes({statement(name + "-next", look)}).back() == "ack");
     CHECK(bob.database.run("SELECT count(*)||min(data)||max(data) FROM effects WHERE data LIKE '%|%'") ==
-          "2|on|0|on|hex|t|0|on|0|on|hex|t|0");
+          "2" + row + row);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "store/postgres/read/reader.hpp"
 #include "store_conformance/inbound.hpp"
 #include "store_conformance/messages.hpp"
+#include "support/comes_to.hpp"
 #include "support/postgres_database.hpp"
 
 namespace server_run_test {
@@ -28,17 +29,16 @@ class Restarting {
 public:
   Restarting() {
     database.run(
-        "CREATE SCHEMA fake; CREATE TABLE fake.runs AS SELECT pg_postmaster_start_time() AS began, false AS isreused; "
-        "CREATE FUNCTION fake.pg_postmaster_start_time() RETURNS timestamptz LANGUAGE sql AS 'SELECT began FROM "
-        "fake.runs'; CREATE FUNCTION fake.pg_xact_status(xid8) RETURNS text LANGUAGE sql AS 'SELECT CASE WHEN isreused "
-        "THEN ''committed'' ELSE pg_catalog.pg_xact_status($1) END FROM fake.runs'");
+        "CREATE SCHEMA fake; CREATE TABLE fake.runs AS SELECT false AS isreused; CREATE FUNCTION "
+        "fake.pg_xact_status(xid8) RETURNS text LANGUAGE sql AS 'SELECT CASE WHEN isreused THEN ''committed'' ELSE "
+        "pg_catalog.pg_xact_status($1) END FROM fake.runs'");
     database.run("ALTER DATABASE " + database.name() + " SET search_path=fake,pg_catalog");
   }
-  /// Waits for no standby.
+  /// As a crash does, it empties what is not logged. Waits for no standby.
   void beginAnew() const {
     database.run(
-        "BEGIN; SET LOCAL synchronous_commit=local; UPDATE fake.runs SET began=began+interval '1 s', isreused=true; "
-        "COMMIT");
+        "BEGIN; SET LOCAL synchronous_commit=local; UPDATE fake.runs SET isreused=true; DELETE FROM "
+        "ackbox.server_run; COMMIT");
   }
 
   PostgresDatabase database;
@@ -91,20 +91,21 @@ TEST_CASE("P5: after the server began anew, an enqueue that was committed is not
   std::thread ending([&] {
     const std::string waits =
         "SELECT count(*) FROM pg_stat_activity WHERE pid=" + process + " AND wait_event='SyncRep'";
-    while (PostgresServer::get().run(waits) == "0") {
-    }
+    static_cast<void>(comesTo([&] { return PostgresServer::get().run(waits) != "0"; }));
     server.beginAnew();
     PostgresServer::get().run("SELECT pg_terminate_backend(" + process + ", 10000)");
     setStandby("");
   });
   // The server reads its settings at some time: commits that come before do not wait.
   std::uint64_t sent = 0;
-  while (store.owner() == owner) {
+  const bool isEnded = comesTo([&] {
     store.begin(true);
     CHECK(store.outbox().enqueue(frameOf("s")).sequence == ++sent);
     CHECK_NOTHROW(store.commit());
-  }
+    return store.owner() != owner;
+  });
   ending.join();
+  CHECK(isEnded);
   const store::postgres::PostgresReader reader(database.location(), {});
   CHECK(reader.stats().pending == sent);
 }

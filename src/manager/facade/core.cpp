@@ -107,9 +107,11 @@ void Core::reportRun(delivery::ProcessReport&& report) {
       return known.second.endedAt && now - *known.second.endedAt >= kTroubleCounts;
     });
     if (report.isRaised) {
-      const bool isNewLock = report.error == Errc::databaseBusy && !fileTroubles_.contains(report.use);
-      if (const std::string why = writer_.whyFailed(report.error); report.use == delivery::FileUse::change) {
-        report.sentence += why.empty() ? why : " (" + why + ")";
+      const auto known = fileTroubles_.find(report.use);
+      const bool isNewLock =
+          report.error == Errc::databaseBusy && (known == fileTroubles_.end() || known->second.endedAt);
+      if (report.error == lastFailure_ && !whyFailed_.empty()) {
+        report.sentence += " (" + whyFailed_ + ")";
       }
       fileTroubles_[report.use] = {report.sentence, isNewLock ? now + kTroubleCounts : now, std::nullopt};
     } else if (const auto known = fileTroubles_.find(report.use);
@@ -124,13 +126,17 @@ void Core::reportRun(delivery::ProcessReport&& report) {
 
 // Locks are common, and the other errors that are left out are those of calls, which get them.
 void Core::transactionFailed(const std::error_code& error, const std::string& why) {
-  constexpr Errc kOfStore[] = {Errc::databaseError, Errc::databaseReadOnly, Errc::schemaMissing,
-                               Errc::ioError,       Errc::databaseCorrupt,  Errc::diskFull,
-                               Errc::notADatabase,  Errc::outcomeUnknown};
+  {
+    const MutexLock lock(fileMutex_);
+    lastFailure_ = error;
+    whyFailed_ = why;
+  }
+  constexpr Errc kOfStore[] = {Errc::databaseError,   Errc::databaseReadOnly, Errc::schemaMissing, Errc::ioError,
+                               Errc::databaseCorrupt, Errc::diskFull,         Errc::notADatabase,  Errc::outcomeUnknown};
   const auto isIt = [&error](Errc errc) { return error == errc; };
   if (std::ranges::any_of(kOfStore, isIt) && failureReports_.admits(why, clock().steadyNow())) {
-    log_.write(LogLevel::warning, "store-failed",
-               "the store failed to run a transaction, and nothing of it was kept: " + error.message(),
+    const std::string effect = error == Errc::outcomeUnknown ? ", which may be kept: " : ", and nothing of it was kept: ";
+    log_.write(LogLevel::warning, "store-failed", "a transaction of the store failed" + effect + error.message(),
                {{"cause", error.message()}, {"error", why}});
   }
 }

@@ -154,7 +154,7 @@ private:
 
   // Logs the state of the file at the opening.
   void logOpening();
-  void transactionFailed(const std::error_code& error, const std::string& why);
+  void transactionFailed(const std::error_code& error, const std::string& why) ACKBOX_EXCLUDES(fileMutex_);
   // On the writer's thread: takes the peers that were added to the file, changed or removed.
   void learnPeers(store::Store& store) ACKBOX_EXCLUDES(peersMutex_);
   [[nodiscard]] store::Writer::AfterRelease afterCommit(store::Store& store);
@@ -211,6 +211,9 @@ private:
   // By what the store said.
   ReportLimiter<std::string> failureReports_;
   mutable Mutex fileMutex_;
+  // Of the transaction that failed last.
+  std::error_code lastFailure_ ACKBOX_GUARDED_BY(fileMutex_);
+  std::string whyFailed_ ACKBOX_GUARDED_BY(fileMutex_);
   struct FileTrouble {
     std::string sentence;
     SteadyTime countsFrom;

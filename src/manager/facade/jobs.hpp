@@ -75,12 +75,11 @@ public:
     letGo();
   }
 
-  /// The result, after the commit by `writer`. Throws if there was no commit.
-  [[nodiscard]] Result take(const store::Writer& writer) {
+  /// The result, after the commit. Throws if there was no commit.
+  [[nodiscard]] Result take() {
     if (error_) {
-      const std::string why = writer.whyFailed(error_);
       const std::string_view effect = error_ == Errc::outcomeUnknown ? "it may be stored" : "nothing was stored";
-      throw Error(static_cast<Errc>(error_.value()), std::string(effect) + (why.empty() ? why : " (" + why + ")"));
+      throw Error(static_cast<Errc>(error_.value()), std::string(effect) + (why().empty() ? std::string() : " (" + why() + ")"));
     }
     return std::move(result_);
   }
@@ -99,7 +98,7 @@ auto commitBlocking(store::Writer& writer, bool mustSync, Work work) {
   }
   BlockingJob<Work> job(mustSync, std::move(work));
   job.commit(writer);
-  return job.take(writer);
+  return job.take();
 }
 
 /// A job that owns itself: `work` runs in the transaction, `finished(error, result)` after it, on the writer's thread.

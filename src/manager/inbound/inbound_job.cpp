@@ -348,7 +348,9 @@ void InboundJob::report() const {
 
 InboundResponse InboundJob::answer(const std::error_code& error) {
   if (error) {
-    return protocol::unavailable(error == Errc::diskFull, "nothing was stored; try again");
+    return protocol::unavailable(error == Errc::diskFull, error == Errc::outcomeUnknown
+                                                              ? "it is not known whether it was stored; try again"
+                                                              : "nothing was stored; try again");
   }
   if (decoded_.isAgenium) {
     return protocol::encodeAgeniumAnswer(results_.front());

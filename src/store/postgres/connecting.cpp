@@ -11,10 +11,10 @@
 namespace ackbox::store::postgres {
 namespace {
 
-// SQL: the server's run.
+// SQL: the server's run. A clean end of the server, after which numbers go on, is no end of a run.
 constexpr std::string_view kRun =
-    "SELECT (SELECT system_identifier FROM pg_control_system())||'/'||pg_postmaster_start_time()||'/'||"
-    "left(pg_walfile_name(pg_current_wal_insert_lsn()),8)";
+    "SELECT (SELECT system_identifier FROM pg_control_system())||'/'||left(pg_walfile_name("
+    "pg_current_wal_insert_lsn()),8)||'/'||coalesce((SELECT name FROM #server_run),'')";
 
 }  // namespace
 
@@ -119,6 +119,7 @@ void PostgresStore::Impl::noteServer() {
 }
 
 void PostgresStore::Impl::noteRun() {
+  connection.run("INSERT INTO #server_run(id,name) VALUES(1,$1) ON CONFLICT DO NOTHING", randomUuid(*options.random));
   const Result run = connection.run(kRun);
   if (run.front().view(0) != context.serverRun) {
     context.serverRun = run.front().text(0);
@@ -153,7 +154,7 @@ bool PostgresStore::Impl::hasCommitted() {
   }
   restart();
   if (!isProven) {
-    throw Error(Errc::outcomeUnknown, "the server has begun anew, and the message is not there");
+    throw Error(Errc::outcomeUnknown, "the server has begun anew");
   }
   return isCommitted;
 }

@@ -1,8 +1,8 @@
 #include "store/postgres/handler_scopes.hpp"
 
+#include <chrono>
 #include <exception>
 #include <utility>
-#include <vector>
 
 #include "ackbox/error.hpp"
 #include "store/failure.hpp"
@@ -12,20 +12,15 @@
 namespace ackbox::store::postgres {
 namespace {
 
+// SQL: undoes what `SET CONSTRAINTS ALL IMMEDIATE` has set, for the rest of the transaction.
+constexpr const char* kDeferring =
+    "SELECT coalesce((SELECT 'SET CONSTRAINTS '||string_agg(format('%I.%I',n.nspname,c.conname),',')||' DEFERRED;' FROM "
+    "pg_catalog.pg_constraint AS c JOIN pg_catalog.pg_namespace AS n ON n.oid=c.connamespace WHERE c.condeferred AND "
+    "NOT pg_catalog.pg_is_other_temp_schema(n.oid) AND pg_catalog.has_schema_privilege(n.oid,'USAGE')),'')";
+
 // A handler's savepoints have names of its own choice.
 std::string scopeName(int depth) {
   return "ackbox_scope_" + std::to_string(depth);
-}
-
-// Whether the server refused what the handler has done, rather than failed itself, lost a race or ended the scope.
-bool isHandlersOwn(std::string_view sqlState) {
-  const std::string_view kind = sqlState.substr(0, 2);
-  for (const std::string_view other : {"", "08", "3B", "40", "53", "55", "57", "58", "XX"}) {
-    if (kind == other) {
-      return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace
@@ -38,7 +33,9 @@ void HandlerScopes::transactionBegun(bool isSynced, std::string waits) {
 
 void HandlerScopes::transactionEnded() noexcept {
   depth_ = 0;
-  isLent_ = false;
+  if (std::exchange(isLent_, false)) {
+    context_.connection.drop();
+  }
 }
 
 void HandlerScopes::begin() {
@@ -59,18 +56,41 @@ void HandlerScopes::handlerEnded() {
   }
 }
 
-// The settings of the session and of the transaction, as they were before the handler.
-void HandlerScopes::postRestored() {
-  Connection& connection = context_.connection;
-  connection.restoreSettings();
-  connection.post(setLockWait("", context_.options.busyTimeout));
+// Deferred constraints are checked as the handler has left the session, and once: what comes before the restoration is
+// the handler's, and nothing of it is left for the commit.
+std::string HandlerScopes::restoring() {
+  std::string statements = "SET CONSTRAINTS ALL IMMEDIATE;CLOSE ALL;UNLISTEN *;RESET SESSION AUTHORIZATION;RESET ROLE;";
+  constexpr std::chrono::seconds kKnown(1);
+  const SteadyTime now = context_.clock.steadyNow();
+  if (!deferringAt_ || now - *deferringAt_ >= kKnown) {
+    // After the role, without which some schemas may not be looked into.
+    deferring_ = context_.connection.execute(std::exchange(statements, {}) + kDeferring).front().text(0);
+    deferringAt_ = now;
+  }
+  statements += "RESET ALL;" + std::string(Connection::settings()) + ";" +
+                setLockWait("", context_.options.busyTimeout) + ";" + deferring_;
   if (!isSynced_) {
-    connection.post("SET LOCAL synchronous_commit=off");
+    statements += "SET LOCAL synchronous_commit=off;";
+  }
+  return statements;
+}
+
+std::string HandlerScopes::whatIsLeft() const {
+  return "SELECT " + owners_.whetherHeld() + ",(SELECT count(*) FROM pg_catalog.pg_prepared_statements WHERE name LIKE '" +
+         std::string(Connection::kNames) + "%')";
+}
+
+// Without the lock, other processes take this one for dead. It begins again as another owner, without this handler.
+void HandlerScopes::finish(const std::string& statements) {
+  Connection& connection = context_.connection;
+  const Result left = connection.execute(statements + whatIsLeft());
+  connection.notePrepared(left.front().as<std::size_t>(1));
+  if (left.front().integer(0) == 0) {
+    connection.drop();
+    throw Error(Errc::handlerEndedTransaction, "the handler released the advisory locks of the connection");
   }
 }
 
-// Deferred constraints are checked in a scope of their own, which is undone: each stays deferred for other handlers,
-// and is checked again at the commit.
 void HandlerScopes::release() {
   Connection& connection = context_.connection;
   if (connection.hasFailed()) {
@@ -82,18 +102,14 @@ void HandlerScopes::release() {
     connection.execute(release);
   } else {
     try {
-      connection.post("SAVEPOINT ackbox_checked");
-      connection.post("SET CONSTRAINTS ALL IMMEDIATE");
-      connection.post("ROLLBACK TO ackbox_checked");
-      postRestored();
-      owners_.askWhetherHeld();
-      connection.ask(release);
-      requireOwnLock(connection.collect(2).front().front().integer(0) != 0);
-    } catch (const Error&) {
-      if (!connection.hasFailed() || !isHandlersOwn(connection.failedState())) {
+      connection.runPosted();
+      const std::string statements = restoring();
+      finish(statements + release + ";");
+    } catch (const Error& error) {
+      deferringAt_.reset();
+      if (!connection.hasFailed() || error.code() == Errc::handlerEndedTransaction) {
         throw;
       }
-      connection.forgetOthers();
       throw ScopeRefused(circumstancesOf(std::current_exception()));
     }
   }
@@ -102,40 +118,24 @@ void HandlerScopes::release() {
   connection.post(waits_);
 }
 
+// The rollback takes back what was set. It does not bring locks and prepared statements back.
 void HandlerScopes::undo() {
   Connection& connection = context_.connection;
-  const std::string name = scopeName(depth_--);
+  const std::string name = scopeName(depth_);
+  const std::string statements = "ROLLBACK TO " + name + ";RELEASE " + name;
   connection.forgetPosted();
-  if (!std::exchange(isLent_, false)) {
-    connection.execute("ROLLBACK TO " + name + ";RELEASE " + name);
-    return;
+  if (isLent_) {
+    finish(statements + ";");
+  } else {
+    connection.execute(statements);
   }
-  connection.execute("ROLLBACK TO " + name);
-  bool isHeld = true;
-  try {
-    owners_.askWhetherHeld();
-    isHeld = connection.collect(1).front().front().integer(0) != 0;
-  } catch (const Error&) {
-    if (!connection.hasFailed()) {
-      throw;
-    }
-    // Prepared statements have gone; by now that is known.
-    connection.execute("ROLLBACK TO " + name);
-  }
-  requireOwnLock(isHeld);
-  connection.execute("RELEASE " + name);
-}
-
-// Without the lock, other processes take this one for dead. It begins again as another owner, without this handler.
-void HandlerScopes::requireOwnLock(bool isHeld) {
-  if (!isHeld) {
-    context_.connection.drop();
-    throw Error(Errc::handlerEndedTransaction, "the handler released the advisory locks of the connection");
-  }
+  connection.forgetOthers();
+  isLent_ = false;
+  --depth_;
 }
 
 PGconn* HandlerScopes::lend() noexcept {
-  isLent_ = true;
+  isLent_ = depth_ > 0;
   return context_.connection.handle();
 }
 

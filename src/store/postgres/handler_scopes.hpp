@@ -2,8 +2,10 @@
 
 #include <libpq-fe.h>
 
+#include <optional>
 #include <string>
 
+#include "ackbox/clock.hpp"
 #include "store/postgres/context.hpp"
 #include "store/postgres/peers/owners.hpp"
 
@@ -17,7 +19,8 @@ public:
 
   /// A transaction has begun. `waits`: the statement that limits how long its own statements wait for a lock.
   void transactionBegun(bool isSynced, std::string waits);
-  /// The transaction has ended, and its scopes with it.
+  /// The transaction has ended, and its scopes with it. If a handler ended it, or it ended within a handler, nobody
+  /// knows what the connection is like: it is dropped.
   void transactionEnded() noexcept;
   void begin();
   /// The handler has ended. Throws `Error` with `handlerEndedTransaction`: it left the connection of no use.
@@ -27,12 +30,14 @@ public:
   void release();
   /// Throws `Error`: the transaction is lost.
   void undo();
-  /// The connection, for the handler.
+  /// The connection, for the handler of the scope.
   [[nodiscard]] PGconn* lend() noexcept;
 
 private:
-  void postRestored();
-  void requireOwnLock(bool isHeld);
+  [[nodiscard]] std::string restoring();
+  /// Runs the statements, of which the last one is `whatIsLeft`. Throws `Error` if the process has no lock any more.
+  void finish(const std::string& statements);
+  [[nodiscard]] std::string whatIsLeft() const;
 
   Context& context_;
   Owners& owners_;
@@ -41,6 +46,9 @@ private:
   std::string waits_;
   // The handler of the scope has had the connection.
   bool isLent_ = false;
+  // SQL: the constraints that begin as deferred are deferred again; and when it was made.
+  std::string deferring_;
+  std::optional<SteadyTime> deferringAt_;
 };
 
 }  // namespace ackbox::store::postgres

@@ -87,8 +87,8 @@ struct PostgresStore::Impl {
   HandlerScopes scopes{context, owners};
 
   // In the order of a commit: counts come after all parts that count.
-  const std::vector<Memory*> memories = {&rows,      &released, &marks,      &shares,    &counts, &outbox,
-                                         &latencies, &peers,    &peerResets, &discovery, &owners};
+  const std::vector<Memory*> memories = {&rows,      &released, &marks, &shares,     &counts,    &outbox,
+                                         &latencies, &settles,  &peers, &peerResets, &discovery, &owners};
   // Those that an enqueue changes, in that order.
   const std::vector<Memory*> ofEnqueues = {&rows, &counts, &outbox};
   HandlerOutbox handlerOutbox{context, outbox, ofEnqueues};

@@ -180,11 +180,13 @@ void PostgresStore::savepoint() {
 
 void PostgresStore::releaseSavepoint() {
   impl_->scopes.release();
+  impl_->handlerOutbox.kept();
   impl_->each([](Memory& memory) { memory.scopeReleased(); });
 }
 
 void PostgresStore::rollbackToSavepoint() {
   impl_->scopes.undo();
+  impl_->handlerOutbox.undone();
   impl_->each([](Memory& memory) { memory.scopeUndone(); });
 }
 
@@ -192,7 +194,6 @@ void PostgresStore::rollbackToSavepoint() {
 void PostgresStore::guardTransaction(bool on) {
   if (!on && impl_->isGuarded) {
     impl_->scopes.handlerEnded();
-    impl_->handlerOutbox.end();
   }
   impl_->isGuarded = on;
 }

@@ -669,17 +669,17 @@ TEST_CASE("P11: that this process cannot send is reported once, and its end afte
   CHECK_FALSE(stage.reports[1].isRaised);
 }
 
-TEST_CASE("P13: a store that fails is reported again when it is not only locked, or damaged, and once otherwise") {
+TEST_CASE("P13: a store that fails is reported again when it fails otherwise, and a lock then is no news") {
   ProcessHealth health;
   const auto step = [&](Errc errc) { return health.onStep(make_error_code(errc)); };
   CHECK_FALSE(health.onStep({}));
   CHECK(step(Errc::databaseBusy)->error == Errc::databaseBusy);
   CHECK_FALSE(step(Errc::databaseBusy));
   CHECK(step(Errc::databaseReadOnly)->error == Errc::databaseReadOnly);
-  CHECK_FALSE(step(Errc::databaseError));
+  CHECK_FALSE(step(Errc::databaseReadOnly));
   CHECK_FALSE(step(Errc::databaseBusy));
-  CHECK(step(Errc::databaseCorrupt)->error == Errc::databaseCorrupt);
-  CHECK_FALSE(step(Errc::databaseError));
+  CHECK(step(Errc::ioError)->error == Errc::ioError);
+  CHECK(step(Errc::databaseReadOnly)->error == Errc::databaseReadOnly);
   CHECK_FALSE(health.onStep({})->isRaised);
 }
 

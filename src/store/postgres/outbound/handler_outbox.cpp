@@ -1,7 +1,5 @@
 #include "store/postgres/outbound/handler_outbox.hpp"
 
-#include "ackbox/error.hpp"
-
 namespace ackbox::store::postgres {
 namespace {
 
@@ -60,19 +58,12 @@ PublishReceipt HandlerOutbox::publish(const Frame& frame) {
   return inScope([&] { return outbox_.publish(frame); });
 }
 
-void HandlerOutbox::end() {
-  if (!kept_.empty() && context_.connection.inTransaction() && !context_.connection.hasFailed()) {
-    try {
-      context_.connection.planByIndex();
-      followUndo();
-      context_.connection.planFreely();
-    } catch (const Error&) {
-      if (!context_.connection.hasFailed()) {
-        throw;
-      }
-      // The handler has taken the connection's prepared statements away: its scope can only be undone.
-    }
-  }
+void HandlerOutbox::kept() {
+  followUndo();
+  undone();
+}
+
+void HandlerOutbox::undone() noexcept {
   for (; !kept_.empty(); kept_.pop_back()) {
     for (Memory* const memory : memories_) {
       memory->scopeReleased();

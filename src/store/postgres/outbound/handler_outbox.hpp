@@ -28,8 +28,9 @@ public:
   [[nodiscard]] std::size_t stored() const noexcept override { return outbox_.stored(); }
   [[nodiscard]] std::vector<SupersededMessage> takeSuperseded() override { return outbox_.takeSuperseded(); }
 
-  /// The handler has ended, and the transaction goes on, or has failed.
-  void end();
+  /// The handler has ended, and its scope was kept, or undone.
+  void kept();
+  void undone() noexcept;
   /// The transaction has ended, and with it all scopes.
   void forget() noexcept { kept_.clear(); }
 

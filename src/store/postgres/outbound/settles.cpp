@@ -18,6 +18,14 @@ void AckLatencies::committed() noexcept {
   latencies_.clear();
 }
 
+void Settles::rolledBack() noexcept {
+  facts_.clear();
+  changes_.gone.clear();
+  changes_.updated.clear();
+  changes_.units.clear();
+  returned_.clear();
+}
+
 std::vector<std::optional<SettledMessage>> Settles::settle(std::span<const Settlement> settlements) {
   context_.flushRows();
   for (const Settlement& settlement : settlements) {

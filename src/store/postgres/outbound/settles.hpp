@@ -36,7 +36,7 @@ private:
 /// and written together.
 ///
 /// All in a transaction. Thread-safety: none.
-class Settles final : public store::Settles {
+class Settles final : public store::Settles, public Memory {
 public:
   Settles(Context& context, Holds& holds, PeerResets& peerResets, AckLatencies& latencies)
       : context_(context), holds_(holds), peerResets_(peerResets), latencies_(latencies), vacated_(context) {}
@@ -48,6 +48,10 @@ public:
                                 std::span<const std::string> mailboxes) override;
   std::size_t purgeAcked(std::size_t limit) override;
   std::size_t purgeAcked(std::size_t limit, std::chrono::milliseconds age) override;
+
+  // What a call had gathered when a statement failed is not written by the next one.
+  void rolledBack() noexcept override;
+  void scopeUndone() noexcept override { rolledBack(); }
 
 private:
   /// A row as it is stored, with what decisions need besides.

@@ -17,11 +17,10 @@ void Owners::registerSelf() {
       context_.owner);
 }
 
-void Owners::askWhetherHeld() {
-  context_.connection.ask(
-      "SELECT CASE WHEN pg_advisory_unlock('#meta'::regclass::oid::integer,$1::integer) THEN "
-      "pg_try_advisory_lock('#meta'::regclass::oid::integer,$1::integer) ELSE false END",
-      context_.owner);
+std::string Owners::whetherHeld() const {
+  const std::string lock = "('#meta'::regclass::oid::integer," + std::to_string(context_.owner) + ")";
+  return "CASE WHEN pg_catalog.pg_advisory_unlock" + lock + " THEN pg_catalog.pg_try_advisory_lock" + lock +
+         " ELSE false END";
 }
 
 void Owners::addHandlers(std::int64_t difference) {

@@ -21,9 +21,9 @@ public:
 
   /// In a transaction; takes the lock twice, which the transaction's end does not release.
   void registerSelf();
-  /// Asks whether the connection has the lock still, which foreign code on it may have released: the result's only
-  /// value. It releases the lock once and takes it again, so no other process can have it in between.
-  void askWhetherHeld();
+  /// SQL: whether the connection has the lock still, which foreign code on it may have released. It releases the lock
+  /// once and takes it again, so no other process can have it in between.
+  [[nodiscard]] std::string whetherHeld() const;
   void unregisterSelf();
   [[nodiscard]] bool shared() const noexcept override { return isShared_; }
   void noteShared(bool isShared) noexcept { isShared_ = isShared; }

@@ -86,6 +86,11 @@ CREATE UNLOGGED TABLE #claims(  -- what is in flight
   owner_id bigint NOT NULL,
   keys bigint[] NOT NULL     -- the messages, which are PENDING in their own table
 );
+-- Not logged: after a crash of the server, and at a standby in its place, it is empty.
+CREATE UNLOGGED TABLE #server_run(  -- the server's run, in which each transaction has a number of its own
+  id integer PRIMARY KEY CHECK(id = 1),
+  name text NOT NULL
+);
 CREATE SEQUENCE #outbox_id;
 CREATE TABLE #outbox(
   id bigint PRIMARY KEY DEFAULT nextval('#outbox_id'),  -- rises in each session
