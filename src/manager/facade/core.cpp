@@ -145,6 +145,9 @@ std::string Core::fileTrouble() const {
   if (!running()) {
     return {};
   }
+  if (store_->isReplaced()) {
+    return make_error_code(Errc::databaseReplaced).message();
+  }
   const SteadyTime now = clock().steadyNow();
   const MutexLock lock(fileMutex_);
   for (const auto& [use, trouble] : fileTroubles_) {

@@ -28,6 +28,7 @@ Service::Service(const boost::asio::any_io_executor& executor, OutboxManager man
                  OwnFigures ownFigures)
     : agent_(options.agent),
       file_(location::shown(file)),
+      isOfDatabase_(location::isUrl(file)),
       events_(std::move(events)),
       audit_(options.log, clockOf(options)),
       workers_(kWorkerThreads, places.work),
@@ -39,7 +40,7 @@ Service::Service(const boost::asio::any_io_executor& executor, OutboxManager man
       runWatch_(std::make_shared<RunWatch>(executor, clockOf(options), manager_, options.log)),
       history_(std::make_shared<History>(executor, clockOf(options),
                                          [this](History::Done done) { readStats(std::move(done)); })),
-      writeHealth_(location::isUrl(file) ? std::filesystem::path() : file, clockOf(options)),
+      writeHealth_(isOfDatabase_ ? std::filesystem::path() : file, clockOf(options)),
       ownFigures_(std::move(ownFigures)) {
   waits_->watch(manager_);
   ownFigures_.watch(manager_);

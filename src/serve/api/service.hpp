@@ -81,6 +81,8 @@ public:
 
   [[nodiscard]] const std::string& agent() const noexcept { return agent_; }
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
+  /// Whether the outbox is in a database, and not in a file.
+  [[nodiscard]] bool isOfDatabase() const noexcept { return isOfDatabase_; }
   [[nodiscard]] OutboxManager& manager() noexcept { return manager_; }
   [[nodiscard]] OutboxOperator& changes() noexcept { return changes_; }
   [[nodiscard]] const OutboxReader& reader() const noexcept { return reader_; }
@@ -99,6 +101,7 @@ private:
 
   const std::string agent_;
   const std::string file_;
+  const bool isOfDatabase_;
   std::atomic<bool> draining_ = false;
   std::atomic<bool> ended_ = false;
   std::shared_ptr<FrameStreams> frameStreams_;
