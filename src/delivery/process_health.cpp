@@ -5,7 +5,7 @@
 namespace ackbox::delivery {
 namespace {
 
-// Whether to report the error: it began, is over, or is another one. A lock is no news beside an error.
+// Whether to report the error: it began, is over, or is another one. A lock is not reported after another error.
 bool isNew(const std::error_code& before, const std::error_code& error) {
   return static_cast<bool>(before) != static_cast<bool>(error) || (error != before && error != Errc::databaseBusy);
 }

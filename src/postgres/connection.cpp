@@ -24,13 +24,14 @@ constexpr std::string_view kSettings =
     "('tcp_keepalives_count','3'),('tcp_user_timeout','5000'),('client_connection_check_interval','50'),"
     "('enable_seqscan','off'),('jit','off'),('plan_cache_mode','force_generic_plan'),('client_encoding','UTF8'),"
     "('bytea_output','hex'),('standard_conforming_strings','on'),('default_transaction_isolation','read committed'),"
-    "('idle_session_timeout','0'),('idle_in_transaction_session_timeout','0'),('synchronous_commit','on')) AS s(name,value) WHERE name<>'synchronous_commit' OR "
+    "('idle_session_timeout','0'),('idle_in_transaction_session_timeout','0'),('synchronous_commit','on')) AS "
+    "s(name,value) WHERE name<>'synchronous_commit' OR "
     "current_setting(name)='off'";
 
 // libpq's texts have several lines, and end with one.
 std::string oneLine(std::string_view text) {
   std::string line;
-  for (const char character : text.substr(0, text.find_last_not_of("\n") + 1)) {
+  for (const char character : text.substr(0, text.find_last_not_of('\n') + 1)) {
     if (character == '\n') {
       line += "; ";
     } else if (character != '\t') {

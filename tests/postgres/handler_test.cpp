@@ -126,22 +126,23 @@ TEST_CASE("P5: a handler that breaks its transaction, and acknowledges, spoils i
     broken = "INSERT INTO children VALUES(7)";
   }
   SUBCASE("a deferred key is there twice") {
-    answerOf(locking.connection.get(),
-             "CREATE TABLE twice(id integer UNIQUE DEFERRABLE INITIALLY DEFERRED)");
+    answerOf(locking.connection.get(), "CREATE TABLE twice(id integer UNIQUE DEFERRABLE INITIALLY DEFERRED)");
     broken = "INSERT INTO twice VALUES(1),(1)";
   }
   SUBCASE("a deferred check waits for a lock") {
-    answerOf(locking.connection.get(),
-             "CREATE TABLE parents(id integer PRIMARY KEY); INSERT INTO parents VALUES(1); CREATE TABLE "
-             "children(parent integer REFERENCES parents DEFERRABLE INITIALLY DEFERRED); BEGIN; SELECT 1 FROM parents FOR "
-             "UPDATE");
+    answerOf(
+        locking.connection.get(),
+        "CREATE TABLE parents(id integer PRIMARY KEY); INSERT INTO parents VALUES(1); CREATE TABLE "
+        "children(parent integer REFERENCES parents DEFERRABLE INITIALLY DEFERRED); BEGIN; SELECT 1 FROM parents FOR "
+        "UPDATE");
     broken = "SET lock_timeout=1; INSERT INTO children VALUES(1)";
   }
   SUBCASE("a deferred check takes too long") {
-    answerOf(locking.connection.get(),
-             "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END "
-             "$$; CREATE TABLE slowly(id integer); CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON slowly DEFERRABLE "
-             "INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()");
+    answerOf(
+        locking.connection.get(),
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END "
+        "$$; CREATE TABLE slowly(id integer); CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON slowly DEFERRABLE "
+        "INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()");
     broken = "SET statement_timeout=20; INSERT INTO slowly VALUES(1)";
   }
   SUBCASE("ended, and then changed") {
@@ -234,13 +235,15 @@ TEST_CASE("P12: what a handler sets on the connection ends with its frame, kept 
   Receiver bob;
   const std::string setAll =
       "SET app.tenant='a'; SET synchronous_commit=off; SET statement_timeout=1234; SET search_path=pg_catalog,public; "
-      "SET enable_indexscan=off; SET lock_timeout=7; SET CONSTRAINTS ALL IMMEDIATE; SET bytea_output=escape; LISTEN a; SET ROLE pg_read_all_data; SET "
+      "SET enable_indexscan=off; SET lock_timeout=7; SET CONSTRAINTS ALL IMMEDIATE; SET bytea_output=escape; LISTEN a; "
+      "SET ROLE pg_read_all_data; SET "
       "SESSION "
       "AUTHORIZATION pg_read_all_data";
   const std::string look =
       "INSERT INTO effects SELECT concat_ws('|',current_setting('app.tenant',true),"
       "current_setting('synchronous_commit'),current_setting('statement_timeout'),current_setting('enable_indexscan'),"
-      "current_setting('bytea_output'),current_setting('search_path'),current_user=session_user,(SELECT count(*) FROM pg_listening_channels()))";
+      "current_setting('bytea_output'),current_setting('search_path'),current_user=session_user,(SELECT count(*) FROM "
+      "pg_listening_channels()))";
   const auto type = [](bool isKept) { return isKept ? "test" : "refused"; };
   const std::string row = "|on|0|on|hex|\"$user\", public|t|0";
   for (const bool isKept : {true, false}) {

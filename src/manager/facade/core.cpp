@@ -131,11 +131,13 @@ void Core::transactionFailed(const std::error_code& error, const std::string& wh
     lastFailure_ = error;
     whyFailed_ = why;
   }
-  constexpr Errc kOfStore[] = {Errc::databaseError,   Errc::databaseReadOnly, Errc::schemaMissing, Errc::ioError,
-                               Errc::databaseCorrupt, Errc::diskFull,         Errc::notADatabase,  Errc::outcomeUnknown};
+  constexpr Errc kOfStore[] = {Errc::databaseError, Errc::databaseReadOnly, Errc::schemaMissing,
+                               Errc::ioError,       Errc::databaseCorrupt,  Errc::diskFull,
+                               Errc::notADatabase,  Errc::outcomeUnknown};
   const auto isIt = [&error](Errc errc) { return error == errc; };
   if (std::ranges::any_of(kOfStore, isIt) && failureReports_.admits(why, clock().steadyNow())) {
-    const std::string effect = error == Errc::outcomeUnknown ? ", which may be kept: " : ", and nothing of it was kept: ";
+    const std::string effect =
+        error == Errc::outcomeUnknown ? ", which may be kept: " : ", and nothing of it was kept: ";
     log_.write(LogLevel::warning, "store-failed", "a transaction of the store failed" + effect + error.message(),
                {{"cause", error.message()}, {"error", why}});
   }

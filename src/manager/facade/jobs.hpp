@@ -79,7 +79,8 @@ public:
   [[nodiscard]] Result take() {
     if (error_) {
       const std::string_view effect = error_ == Errc::outcomeUnknown ? "it may be stored" : "nothing was stored";
-      throw Error(static_cast<Errc>(error_.value()), std::string(effect) + (why().empty() ? std::string() : " (" + why() + ")"));
+      throw Error(static_cast<Errc>(error_.value()),
+                  std::string(effect) + (why().empty() ? std::string() : " (" + why() + ")"));
     }
     return std::move(result_);
   }

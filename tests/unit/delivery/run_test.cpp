@@ -669,7 +669,7 @@ TEST_CASE("P11: that this process cannot send is reported once, and its end afte
   CHECK_FALSE(stage.reports[1].isRaised);
 }
 
-TEST_CASE("P13: a store that fails is reported again when it fails otherwise, and a lock then is no news") {
+TEST_CASE("P13: a store that fails is reported again when it fails otherwise, and a lock after that is not") {
   ProcessHealth health;
   const auto step = [&](Errc errc) { return health.onStep(make_error_code(errc)); };
   CHECK_FALSE(health.onStep({}));
