@@ -316,7 +316,7 @@ TEST_CASE("Every view answers with a document, what is read of it from the page 
 
 TEST_CASE("A received frame has its payload, why it waits and what can be done; a search finds it by all that it has") {
   testing::InboxStage stage(
-      {{.field = "inbox", .value = R"({"listen":"127.0.0.1:0","allow_anonymous":true,"pull":["*"]})"}});
+      testing::Settings{{"inbox", R"({"listen":"127.0.0.1:0","allow_anonymous":true,"pull":["*"]})"}});
   const std::string id = stage.send("s-1", "order.placed", R"({"text":"<b>"})");
   const nlohmann::json frame = stage.inboxOnce([](const nlohmann::json& frames) { return frames.size() == 1; }).at(0);
   const auto page = [&](const std::string& target) { return stage.serve().asker().ask("GET", target).body; };
