@@ -150,6 +150,32 @@ TEST_CASE("P7: a store whose restart fails half-way is an owner with a row after
   store.rollback();
 }
 
+TEST_CASE("P5: what a settle had gathered when a statement failed is not written by the next one") {
+  const PostgresDatabase database;
+  PostgresStore store(database.location(), {});
+  for (const char* const session : {"a", "b", "c"}) {
+    CHECK(enqueueOne(store, frameOf(session)).isNew());
+  }
+  const store::ClaimReply claimed = claimNew(store);
+  REQUIRE(claimed.sessions.size() == 3);
+  database.run(
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$; CREATE "
+      "TRIGGER refuse BEFORE UPDATE OF blocked_by ON ackbox.session_states FOR EACH ROW EXECUTE FUNCTION refuse()");
+  std::vector<delivery::Settlement> both = {settlementOf(claimed, delivery::Transition::ack, 0),
+                                            settlementOf(claimed, delivery::Transition::fail, 1)};
+  both[1].blocks = true;
+  store.begin(false);
+  CHECK_THROWS_AS(store.settles().settle(both), Error);
+  store.rollback();
+  const delivery::Settlement third = settlementOf(claimed, delivery::Transition::ack, 2);
+  store.begin(false);
+  CHECK(store.settles().settle({&third, 1}).front().has_value());
+  store.commit();
+  CHECK(database.run("SELECT count(*) FROM ackbox.outbox") == "2");
+  const store::postgres::PostgresReader reader(database.location(), {});
+  CHECK(reader.verify().findings.empty());
+}
+
 TEST_CASE("P13: what a process said of its handlers and applications is known after its connection was lost, too") {
   const PostgresDatabase database;
   PostgresStore store(database.location(), {});
