@@ -96,10 +96,8 @@ enum class Errc {
   /// message names; run the command again if it was interrupted. The file is untouched.
   databaseMoved = 31,
   /// The connection to a PostgreSQL database was lost during the commit, and its server cannot say whether the commit
-  /// was
-  /// made. An enqueue may be repeated with the same `Frame::id` or idempotency key, which stores the message once; of
-  /// any
-  /// other call, look at what it changes first.
+  /// was made. An enqueue may be repeated with the same `Frame::id` or idempotency key, which stores the message once;
+  /// of any other call, look at what it changes first.
   outcomeUnknown = 32,
 };
 

@@ -128,7 +128,11 @@ std::vector<Symptom> symptomsOf(const Contents& contents, const std::string& fil
   addTables(symptoms, contents, file);
   addNotes(symptoms, contents.info.notes, file);
   addPeers(symptoms, contents.peers, file);
-  contents.info.serverVersion.empty() ? addSqlite(symptoms, contents.info) : addServer(symptoms, contents.info);
+  if (contents.info.serverVersion.empty()) {
+    addSqlite(symptoms, contents.info);
+  } else {
+    addServer(symptoms, contents.info);
+  }
   addClock(symptoms, contents.info, contents.now);
   return symptoms;
 }
