@@ -244,7 +244,7 @@ TEST_CASE("P13: a frame in a mailbox waits for its agent, who is named, and its 
 }
 
 TEST_CASE("P12: a full mailbox puts off what it is sent, uncharged, until its agent has fetched some") {
-  Stage stage({{"mailbox_frames_max", 2}});
+  Stage stage(json{{"mailbox_frames_max", 2}});
   std::vector<std::string> ids;
   for (const char* const session : {"1", "2", "3"}) {
     ids.push_back(stage.send("carol", "1", session));
@@ -260,7 +260,7 @@ TEST_CASE("P12: a full mailbox puts off what it is sent, uncharged, until its ag
 }
 
 TEST_CASE("P12: a sender that fills its share of a mailbox leaves room for another") {
-  Stage stage({{"mailbox_frames_max", 8}});
+  Stage stage(json{{"mailbox_frames_max", 8}});
   for (std::size_t count = 1; count <= 4; ++count) {
     stage.send("carol", "1", std::to_string(count));
     stage.inboxOnce([&](const json& all) { return all.size() == count; });

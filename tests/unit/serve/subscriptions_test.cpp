@@ -257,7 +257,7 @@ TEST_CASE("P5: Acknowledged messages are sent again under new ids, once, after a
 }
 
 TEST_CASE("P3: a full outbox refuses a resend as it refuses an enqueue, and tells what was stored before") {
-  Stage stage({{"outbox.max_pending", "2"}});
+  Stage stage(testing::Settings{{"outbox.max_pending", "2"}});
   for (const char* id : {"m1", "m2", "m3"}) {
     const json message{{"id", id}, {"peer", "bob"}, {"type", "t"}};
     CHECK(stage.asker().ask("POST", "/v1/messages", message.dump(), kJson).status == 201);
