@@ -167,8 +167,9 @@ public:
   /// everything in the file.
   [[nodiscard]] bool isDelivering() const;
 
-  /// Why the delivery under way cannot read or change its file (the file is damaged or the disk fails), with the
-  /// remedy; empty if it can, as far as it has tried, or if no delivery is under way. `onHealth` reports the same once.
+  /// Why the delivery under way cannot read or change its file or database, with the remedy; empty if it can, as far as
+  /// it has tried, or if no delivery is under way. A cause counts for ten seconds after its end; another connection's
+  /// lock counts once it has lasted so long. `onHealth` reports the same once.
   [[nodiscard]] std::string fileTrouble() const;
 
   /// `asyncRun(executor, token)`: delivers on the caller's executor until `stop`. Completes with

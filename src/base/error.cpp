@@ -68,8 +68,7 @@ constexpr ErrcText kTexts[] = {
      "the outbox was moved to a PostgreSQL database: open that one; if the move was interrupted, run it again"},
     {Errc::outcomeUnknown,
      "the connection was lost during the commit, and it is not known whether that was made: enqueue again with the "
-     "same "
-     "id or idempotency key, which stores the message once"},
+     "same id or idempotency key, which stores the message once"},
 };
 
 const char* text(Errc errc) noexcept {

@@ -381,7 +381,6 @@ Result Connection::checked(PGresult* result, std::string_view sql) {
   // Serialization failures and deadlocks, and keys that another transaction has just used.
   hasLostRace_ = hasLostRace_ || code.substr(0, 2) == "40" || code == "23505";
   hasMetLock_ = hasMetLock_ || code == "55P03";
-  failedState_ = code;
   if (code == "26000") {
     // Foreign code has deallocated prepared statements, all or this one.
     prepared_.clear();
@@ -390,7 +389,7 @@ Result Connection::checked(PGresult* result, std::string_view sql) {
   isLost_ = isLost_ || (own_ && code.empty());
   // Its other lines may have values of the application.
   const char* const message = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  std::string text = message == nullptr ? whyLost() : std::string(message) + ", SQLSTATE " + failedState_;
+  std::string text = message == nullptr ? whyLost() : std::string(message) + ", SQLSTATE " + std::string(code);
   throw Error(errcOf(code), std::move(text) + ", in: " + std::string(sql.substr(0, 200)));
 }
 

@@ -91,8 +91,6 @@ public:
   /// Whether one has waited for another transaction's lock for as long as `lock_timeout` allows.
   [[nodiscard]] bool hasMetLock() const noexcept { return hasMetLock_; }
   void forgetOthers() noexcept { hasLostRace_ = hasMetLock_ = false; }
-  /// The SQLSTATE of the statement that failed last; empty: it had no answer.
-  [[nodiscard]] const std::string& failedState() const noexcept { return failedState_; }
   [[nodiscard]] bool inTransaction() const noexcept;
   /// Whether a statement of the transaction has failed, so that it can only be rolled back.
   [[nodiscard]] bool hasFailed() const noexcept { return PQtransactionStatus(handle_) == PQTRANS_INERROR; }
@@ -139,7 +137,6 @@ private:
   std::size_t kept_ = 0;
   std::unordered_map<std::string, std::string, Hash, std::equal_to<>> prepared_;
   std::vector<Posted> posted_;
-  std::string failedState_;
   bool hasLostRace_ = false;
   bool hasMetLock_ = false;
   // A statement had no answer.

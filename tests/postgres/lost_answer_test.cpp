@@ -28,11 +28,6 @@ Frame frame() {
   return made;
 }
 
-void setStandby(const std::string& name) {
-  PostgresServer::get().run("ALTER SYSTEM SET synchronous_standby_names='" + name + "'");
-  PostgresServer::get().run("SELECT pg_reload_conf()");
-}
-
 }  // namespace
 
 TEST_CASE("P5: a message whose commit was made, and not answered, is stored once") {
@@ -43,10 +38,7 @@ TEST_CASE("P5: a message whose commit was made, and not answered, is stored once
   const std::int64_t owner = store.owner();
   setStandby("nobody");
   std::thread ending([&] {
-    const std::string waits =
-        "SELECT count(*) FROM pg_stat_activity WHERE pid=" + process + " AND wait_event='SyncRep'";
-    while (PostgresServer::get().run(waits) == "0") {
-    }
+    awaitCommitOf(process);
     PostgresServer::get().run("SELECT pg_terminate_backend(" + process + ", 10000)");
     setStandby("");
   });

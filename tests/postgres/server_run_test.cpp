@@ -48,11 +48,6 @@ void end(const PostgresDatabase& database, const PostgresStore& store) {
   database.run("SELECT pg_terminate_backend(" + std::to_string(store.serverProcess()) + ", 10000)");
 }
 
-void setStandby(const std::string& name) {
-  PostgresServer::get().run("ALTER SYSTEM SET synchronous_standby_names='" + name + "'");
-  PostgresServer::get().run("SELECT pg_reload_conf()");
-}
-
 }  // namespace
 
 TEST_CASE("P1: after the server began anew, another transaction's commit is not taken for an enqueue's") {
@@ -89,9 +84,7 @@ TEST_CASE("P5: after the server began anew, an enqueue that was committed is not
   const std::int64_t owner = store.owner();
   setStandby("nobody");
   std::thread ending([&] {
-    const std::string waits =
-        "SELECT count(*) FROM pg_stat_activity WHERE pid=" + process + " AND wait_event='SyncRep'";
-    static_cast<void>(comesTo([&] { return PostgresServer::get().run(waits) != "0"; }));
+    awaitCommitOf(process);
     server.beginAnew();
     PostgresServer::get().run("SELECT pg_terminate_backend(" + process + ", 10000)");
     setStandby("");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "support/comes_to.hpp"
 #include "support/postgres_server.hpp"
 
 namespace ackbox::testing {
@@ -29,6 +30,18 @@ private:
   static inline int count_ = 0;
   const std::string name_;
 };
+
+/// Sets the standby that commits wait for; empty: none. Commits that come before the server has read it do not wait.
+inline void setStandby(const std::string& name) {
+  PostgresServer::get().run("ALTER SYSTEM SET synchronous_standby_names='" + name + "'");
+  PostgresServer::get().run("SELECT pg_reload_conf()");
+}
+
+/// Waits until that process of the server waits for a standby, behind its commit.
+inline void awaitCommitOf(const std::string& process) {
+  const std::string waits = "SELECT count(*) FROM pg_stat_activity WHERE pid=" + process + " AND wait_event='SyncRep'";
+  static_cast<void>(comesTo([&] { return PostgresServer::get().run(waits) != "0"; }));
+}
 
 /// Processes of the server, each of one connection, that a test ends as a lost connection would.
 class ServerProcesses {

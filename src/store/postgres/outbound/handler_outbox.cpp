@@ -60,10 +60,15 @@ PublishReceipt HandlerOutbox::publish(const Frame& frame) {
 
 void HandlerOutbox::kept() {
   followUndo();
-  undone();
+  closeScopes();
 }
 
+// The scope around them takes their changes back.
 void HandlerOutbox::undone() noexcept {
+  closeScopes();
+}
+
+void HandlerOutbox::closeScopes() noexcept {
   for (; !kept_.empty(); kept_.pop_back()) {
     for (Memory* const memory : memories_) {
       memory->scopeReleased();

@@ -39,6 +39,7 @@ private:
   [[nodiscard]] auto inScope(const Work& work);
   /// Undoes in memory what the handler has undone in the database.
   void followUndo();
+  void closeScopes() noexcept;
 
   Context& context_;
   store::Outbox& outbox_;
