@@ -4,6 +4,7 @@
 #include <system_error>
 #include <vector>
 
+#include "ackbox/clock.hpp"
 #include "ackbox/frame.hpp"
 
 namespace ackbox::store {
@@ -19,7 +20,7 @@ public:
 
   /// Runs in the open transaction, in the thread that commits. Throws (`Error`, `SQLite::Exception`) on an
   /// environmental failure: the whole group is then rolled back, and each job is run again in its own transaction, so
-  /// that it fails alone. One that a lock keeps out is run again later, up to `Store::lockTries`, behind no other job
+  /// that it fails alone. One that a lock keeps out is run again later, for `Store::lockWaitMost`, behind no other job
   /// but those that enqueue to its sessions. After a full disk, a transaction is tried again once the log has made
   /// room; one that the store says may be repeated is run again several times. So `run` may be called more than once,
   /// and must start from scratch each time. After `handlerEndedTransaction` it is run again until it fails otherwise or
@@ -45,8 +46,8 @@ private:
   friend class Writer;
   friend class KeptOut;
   Job* next_ = nullptr;
-  // How often it was run again because of a lock.
-  int lockTries_ = 0;
+  // Until when it is run again because of a lock.
+  SteadyTime keptUntil_;
   std::string why_;
 };
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ackbox/clock.hpp"
 #include "ackbox/error.hpp"
 #include "ackbox/events.hpp"
 #include "ackbox/frame.hpp"
@@ -339,12 +340,13 @@ public:
   [[nodiscard]] virtual bool transactionLost() const noexcept = 0;
   /// Why it ended: `handlerEndedTransaction`, or the error for which SQLite rolled it back by itself, such as a full
   /// disk. Call it right after that code; `thrown` is the code's exception, or null.
-  [[nodiscard]] virtual Errc whyTransactionLost(const std::exception_ptr& thrown) const noexcept = 0;
+  [[nodiscard]] virtual Errc whyTransactionLost(const std::exception_ptr& thrown) noexcept = 0;
 
   /// What the last transaction failed for.
   [[nodiscard]] virtual FailedFor failedFor() const noexcept { return FailedFor::job; }
-  /// How often a job that a lock keeps out is run again.
-  [[nodiscard]] virtual int lockTries() const noexcept { return 0; }
+  /// For how long a job that a lock keeps out is run again, by `steadyNow`.
+  [[nodiscard]] virtual std::chrono::milliseconds lockWaitMost() const noexcept { return {}; }
+  [[nodiscard]] virtual SteadyTime steadyNow() const noexcept { return {}; }
 
   // --- Parts.
 

@@ -20,6 +20,9 @@ constexpr std::size_t kGroupMessagesMax = 1'024;
 // times as many gathered no more jobs.
 constexpr std::size_t kIdleYieldsMax = 16;
 
+// How many jobs that a lock keeps out are tried behind each group.
+constexpr std::size_t kRetriedMax = 16;
+
 struct CommitCounters {
   std::atomic<std::uint64_t> inCallers{0};
   std::atomic<std::uint64_t> queued{0};
@@ -92,7 +95,7 @@ Writer::Totals Writer::totals() noexcept {
 
 void Writer::submit(Job& job) noexcept {
   job.next_ = nullptr;
-  job.lockTries_ = 0;
+  job.keptUntil_ = {};
   {
     const MutexLock lock(mutex_);
     if (!closed_) {
@@ -170,7 +173,7 @@ void Writer::commitQueued(Job* first) noexcept {
       countOne(commitTotals.shared);
     }
     if (!commitGroup(first, WhenLocked::wait, afterRelease)) {
-      kept_.add(*first);
+      keep(*first, make_error_code(Errc::databaseBusy));
     }
   }
   retryKept(afterRelease);
@@ -277,13 +280,16 @@ bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& af
 
 // One of the jobs caused the failure: runs each in its own transaction, so that it fails alone.
 void Writer::commitEach(Job* first, AfterRelease& afterRelease) noexcept {
+  // One lock may keep out many of them.
+  WhenLocked whenLocked = WhenLocked::wait;
   while (first != nullptr) {
     Job* next = std::exchange(first->next_, nullptr);
     call(afterRelease);
     const bool follows = kept_.isBefore(*first);
-    const std::error_code failure = follows ? std::error_code() : tryAlone(*first, WhenLocked::wait);
+    const std::error_code failure = follows ? std::error_code() : tryAlone(*first, whenLocked);
     if (follows || isKeptOut(failure)) {
-      kept_.add(*first);
+      keep(*first, failure);
+      whenLocked = WhenLocked::leave;
     } else {
       afterRelease = finish(first, failure);
       if (isOfAll(failure) && next != nullptr) {
@@ -295,22 +301,44 @@ void Writer::commitEach(Job* first, AfterRelease& afterRelease) noexcept {
   }
 }
 
+void Writer::keep(Job& job, const std::error_code& failure) noexcept {
+  explain(job, failure);
+  kept_.add(job);
+}
+
+// Tries some of them, in turn: all other jobs wait meanwhile.
 void Writer::retryKept(AfterRelease& afterRelease) noexcept {
-  Job* job = kept_.takeAll();
-  while (job != nullptr) {
+  const std::size_t from = std::exchange(retryFrom_, 0);
+  std::size_t place = 0;
+  std::size_t keptAgain = 0;
+  for (Job* job = kept_.takeAll(); job != nullptr; ++place) {
     Job* const next = std::exchange(job->next_, nullptr);
     call(afterRelease);
-    const bool follows = kept_.isBefore(*job);
-    if (follows) {
-      why_.clear();
+    if (job->keptUntil_ == SteadyTime()) {
+      job->keptUntil_ = store_.steadyNow() + store_.lockWaitMost();
     }
-    const std::error_code failure = follows ? make_error_code(Errc::databaseBusy) : tryAlone(*job, WhenLocked::leave);
-    if (++job->lockTries_ < store_.lockTries() && (follows || isKeptOut(failure))) {
-      kept_.add(*job);
+    const bool isTurn = place >= from && place < from + kRetriedMax;
+    std::error_code failure = make_error_code(Errc::databaseBusy);
+    bool isKept = true;
+    if (isTurn && !kept_.isBefore(*job)) {
+      failure = tryAlone(*job, WhenLocked::leave);
+      isKept = isKeptOut(failure);
+    } else {
+      why_.swap(job->why_);
+    }
+    if (isKept && store_.steadyNow() < job->keptUntil_) {
+      keep(*job, failure);
+      ++keptAgain;
     } else {
       afterRelease = finish(job, failure);
     }
+    if (place < from + kRetriedMax) {
+      retryFrom_ = keptAgain;
+    }
     job = next;
+  }
+  if (retryFrom_ == keptAgain) {
+    retryFrom_ = 0;
   }
 }
 

@@ -108,6 +108,8 @@ private:
   bool commitGroup(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept;
   bool commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& afterRelease) noexcept;
   void commitEach(Job* first, AfterRelease& afterRelease) noexcept;
+  /// `job` has met a lock, or follows one that has.
+  void keep(Job& job, const std::error_code& failure) noexcept;
   void retryKept(AfterRelease& afterRelease) noexcept;
   [[nodiscard]] bool isKeptOut(const std::error_code& failure) const noexcept;
   [[nodiscard]] bool isOfAll(const std::error_code& failure) const noexcept;
@@ -127,6 +129,8 @@ private:
   // Of the thread that commits.
   std::vector<const Frame*> announced_;
   KeptOut kept_;
+  // The place in it of the job that is tried next.
+  std::size_t retryFrom_ = 0;
   // What the store said when the last transaction failed.
   std::string why_;
 

@@ -220,6 +220,16 @@ TEST_CASE("P12: what a handler refuses after it took the connection's statements
   CHECK(bob.database.run("SELECT count(*) FROM ackbox.owners") == "1");
 }
 
+TEST_CASE("P12: a frame whose handler has the server end the connection is handled twice, and stops no other frame") {
+  Receiver bob;
+  bob.database.run("CREATE SEQUENCE tries");
+  CHECK(bob.outcomes({statement("a", "SELECT 1"),
+                      statement("b", "SELECT nextval('tries'),pg_terminate_backend(pg_backend_pid())"),
+                      statement("c", "SELECT 1")}) == std::vector<std::string>{"200", "ack", "nack", "ack"});
+  CHECK(bob.database.run("SELECT last_value FROM tries") == "2");
+  CHECK(bob.effects() == "a-1,c-1");
+}
+
 TEST_CASE("P5: a result that a handler has not read is dropped, and a COMMIT that it has not read is noticed") {
   Receiver bob;
   CHECK(bob.outcomes({statement("a", "a result that is not read"), statement("b", "SELECT 1")}) ==

@@ -4,8 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -19,6 +22,7 @@
 #include "store/writer.hpp"
 #include "store_conformance/inbound.hpp"
 #include "store_conformance/messages.hpp"
+#include "support/manual_clock.hpp"
 #include "support/postgres_client.hpp"
 #include "support/postgres_database.hpp"
 
@@ -132,7 +136,10 @@ TEST_CASE("P4: what is kept out is not overtaken, though its session becomes fre
 }
 
 TEST_CASE("P12: who waits for an open transaction is told that the database is busy, after busyTimeout") {
-  Shop shop(std::chrono::milliseconds(50));
+  const auto clock = std::make_shared<ManualClock>();
+  OutboxOptions options = patient(std::chrono::milliseconds(50));
+  options.clock = clock;
+  Shop shop(options);
   shop.application.run("BEGIN");
   shop.application.enqueue("'default','s','test','{}',idempotency_key=>'k'");
   Enqueue held("s");
@@ -143,13 +150,56 @@ TEST_CASE("P12: who waits for an open transaction is told that the database is b
   for (Enqueue* const job : {&held, &after, &repeated}) {
     shop.writer.submit(*job);
   }
-  int rounds = 0;
-  while (shop.writer.runOnce()) {
-    ++rounds;
-  }
-  CHECK(rounds == 5);
+  CHECK(shop.writer.runOnce());
+  clock->advance(std::chrono::milliseconds(49));
+  CHECK(shop.writer.runOnce());
+  CHECK_FALSE((held.isDone || after.isDone || repeated.isDone));
+  clock->advance(std::chrono::milliseconds(1));
+  CHECK(shop.writer.runOnce());
   for (const Enqueue* const job : {&held, &after, &repeated}) {
     CHECK(job->failure == Errc::databaseBusy);
+  }
+  CHECK(held.why().find("lock timeout") != std::string::npos);
+  CHECK_FALSE(shop.writer.runOnce());
+}
+
+TEST_CASE("P12: behind each group some of those that wait for locks are tried, in turn, and all are told in time") {
+  constexpr int kMany = 20;
+  constexpr int kATime = 16;
+  const auto clock = std::make_shared<ManualClock>();
+  OutboxOptions options = patient(kLong);
+  options.clock = clock;
+  Shop shop(options);
+  int tries = 0;
+  store::Writer writer(shop.store, {}, [&](const std::error_code& /*error*/, const std::string& /*why*/) { ++tries; });
+  shop.application.run("BEGIN");
+  std::deque<Enqueue> held;
+  for (int number = 0; number < kMany; ++number) {
+    const std::string session = "s" + std::to_string(number);
+    shop.application.enqueue("'default','" + session + "','test','{}'");
+    writer.submit(held.emplace_back(session));
+  }
+  CHECK(writer.runOnce());
+  const auto triedIn = [&] {
+    tries = 0;
+    CHECK(writer.runOnce());
+    return tries;
+  };
+  CHECK(triedIn() == kMany - kATime);
+  CHECK(triedIn() == kATime);
+  CHECK(triedIn() == kMany - kATime);
+  SUBCASE("each is kept once it can be") {
+    shop.application.run("COMMIT");
+    while (writer.runOnce()) {
+    }
+    CHECK(std::ranges::all_of(held, [](const Enqueue& job) { return job.receipt.sequence == 2; }));
+  }
+  SUBCASE("each is told once its time is over, though it is not its turn") {
+    clock->advance(kLong);
+    CHECK(triedIn() == kATime);
+    CHECK(std::ranges::all_of(held, [](const Enqueue& job) {
+      return job.failure == Errc::databaseBusy && job.why().find("lock timeout") != std::string::npos;
+    }));
   }
 }
 

@@ -116,6 +116,8 @@ struct PostgresStore::Impl {
   bool isUndone = false;
   // A COMMIT was sent, and what became of it could not be found out.
   bool isUnknown = false;
+  // How often the connection was lost while foreign code ran, since the last commit.
+  int lostInHandlers = 0;
 };
 
 }  // namespace ackbox::store::postgres

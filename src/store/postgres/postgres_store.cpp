@@ -143,6 +143,7 @@ void PostgresStore::commit() {
       throw;
     }
   }
+  impl_->lostInHandlers = 0;
   const bool isNews = impl_->outbox.stored() != 0 && impl_->owners.shared();
   impl_->scopes.transactionEnded();
   impl_->each([](Memory& memory) { memory.committed(); });
@@ -202,8 +203,9 @@ bool PostgresStore::transactionLost() const noexcept {
   return !impl_->connection.inTransaction();
 }
 
-Errc PostgresStore::whyTransactionLost(const std::exception_ptr& thrown) const noexcept {
-  if (!impl_->connection.isLost() || impl_->connection.isReset()) {
+// A server that ends the connection twice within handlers, and is there in between, does so because of a handler.
+Errc PostgresStore::whyTransactionLost(const std::exception_ptr& thrown) noexcept {
+  if (!impl_->connection.isLost() || impl_->connection.isReset() || ++impl_->lostInHandlers > 1) {
     return Errc::handlerEndedTransaction;
   }
   return thrown ? static_cast<Errc>(store::errorOf(thrown).value()) : Errc::ioError;
@@ -213,8 +215,12 @@ store::FailedFor PostgresStore::failedFor() const noexcept {
   return impl_->failedFor;
 }
 
-int PostgresStore::lockTries() const noexcept {
-  return static_cast<int>(impl_->options.busyTimeout / kLockWaitShort);
+std::chrono::milliseconds PostgresStore::lockWaitMost() const noexcept {
+  return impl_->options.busyTimeout;
+}
+
+SteadyTime PostgresStore::steadyNow() const noexcept {
+  return impl_->options.clock->steadyNow();
 }
 
 store::Outbox& PostgresStore::outbox() noexcept {

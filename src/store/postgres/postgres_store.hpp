@@ -1,11 +1,13 @@
 #pragma once
 
 #include <libpq-fe.h>
+#include <chrono>
 
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "ackbox/clock.hpp"
 #include "ackbox/options.hpp"
 #include "store/postgres/connection_events.hpp"
 #include "store/store.hpp"
@@ -37,10 +39,11 @@ public:
   void rollbackToSavepoint() override;
   void guardTransaction(bool on) override;
   [[nodiscard]] bool transactionLost() const noexcept override;
-  [[nodiscard]] Errc whyTransactionLost(const std::exception_ptr& thrown) const noexcept override;
+  [[nodiscard]] Errc whyTransactionLost(const std::exception_ptr& thrown) noexcept override;
 
   [[nodiscard]] store::FailedFor failedFor() const noexcept override;
-  [[nodiscard]] int lockTries() const noexcept override;
+  [[nodiscard]] std::chrono::milliseconds lockWaitMost() const noexcept override;
+  [[nodiscard]] SteadyTime steadyNow() const noexcept override;
 
   [[nodiscard]] store::Outbox& outbox() noexcept override;
   [[nodiscard]] store::Claims& claims() noexcept override;

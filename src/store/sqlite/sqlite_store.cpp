@@ -287,7 +287,7 @@ bool SqliteStore::transactionLost() const noexcept {
   return impl_->transaction.lost();
 }
 
-Errc SqliteStore::whyTransactionLost(const std::exception_ptr& thrown) const noexcept {
+Errc SqliteStore::whyTransactionLost(const std::exception_ptr& thrown) noexcept {
   return impl_->transaction.whyLost(thrown);
 }
 

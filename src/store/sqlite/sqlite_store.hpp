@@ -43,7 +43,7 @@ public:
   void rollbackToSavepoint() override;
   void guardTransaction(bool on) override;
   [[nodiscard]] bool transactionLost() const noexcept override;
-  [[nodiscard]] Errc whyTransactionLost(const std::exception_ptr& thrown) const noexcept override;
+  [[nodiscard]] Errc whyTransactionLost(const std::exception_ptr& thrown) noexcept override;
 
   [[nodiscard]] store::Outbox& outbox() noexcept override;
   [[nodiscard]] store::Claims& claims() noexcept override;
