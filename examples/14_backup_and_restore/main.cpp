@@ -31,7 +31,7 @@ void backUp(const std::string& file) {
   OutboxReader::open(file).backUp(file + "-backup");
 }
 
-/// Only while no process has the file open. A log left behind would be applied to the restored file. In a shell:
+/// Only while no process has the outbox open. A log left behind would be applied to the restored file. In a shell:
 /// ackbox restore FILE-backup FILE.
 void putBack(const std::string& file) {
   for (const char* part : {"", "-wal", "-shm"}) {

@@ -42,7 +42,7 @@ enum class BlockReason : std::uint8_t {
   peerDown,
   /// The peer is not configured in this process: another process has to deliver the message.
   peerNotConfigured,
-  /// The peer was removed from the file (`OutboxOperator::removePeer`); `until` is since when.
+  /// The peer was removed from the outbox (`OutboxOperator::removePeer`); `until` is since when.
   peerRemoved,
   /// No run is under way in this process.
   notRunning,

@@ -85,7 +85,7 @@ enum class Errc {
   /// messages with that build, and start with a new file; this one is untouched.
   schemaTooOld = 28,
   /// The tables are of an earlier version than this release's. Run `ackbox migrate`, or call
-  /// `OutboxOperator::migrateFile`, while no process has the file open; of a database, `migrateDatabase` at any time.
+  /// `OutboxOperator::migrateFile`, while no process has the outbox open; of a database, `migrateDatabase` at any time.
   /// The
   /// tables are untouched.
   schemaOutdated = 29,

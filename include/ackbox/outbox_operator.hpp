@@ -160,7 +160,7 @@ public:
   /// peers were added already.
   bool addPeer(const PeerOptions& peer, std::string_view definition);
 
-  /// Removes a peer that was added to the file: enqueues to it answer `unknownPeer`, and nothing is sent to it any
+  /// Removes a peer that was added to the outbox: enqueues to it answer `unknownPeer`, and nothing is sent to it any
   /// more; requests under way finish. Its dead letters stay. Unsettled messages would wait for ever: with `refuse`, the
   /// call changes nothing if there are any. With `fail`, they become dead letters with the reason `peer-removed`, in
   /// slices; those in flight are left, because their outcome is on the way: call it again until none is left. Its
@@ -175,7 +175,7 @@ public:
   /// what was published before. A peer with several subscriptions that fit a frame gets it once.
   ///
   /// Returns true if the name is new. Also throws `unknownPeer`, and `invalidOption`: a text has another form than
-  /// `PeerSubscription` says, or the file has 1,000 subscriptions already.
+  /// `PeerSubscription` says, or the outbox has 1,000 subscriptions already.
   bool subscribe(const PeerSubscription& subscription);
 
   /// Ends the subscription of that name; messages that are stored stay. Returns false if no subscription has it.

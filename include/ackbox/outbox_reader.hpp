@@ -131,7 +131,7 @@ public:
 
   /// Explains why a message is not moving, in data and in a sentence; empty if the id is unknown. Reads a bounded
   /// number of the rows ahead of it. `BlockReason::notRunning` means, in a reader made from a manager, that no run is
-  /// under way in this process; in any other reader, that no process has the file open as a manager.
+  /// under way in this process; in any other reader, that no process has the outbox open as a manager.
   [[nodiscard]] std::optional<Explanation> explain(std::string_view messageId) const;
 
   /// Checks every invariant of the file on a connection of its own, at one committed instant. Takes time in proportion

@@ -59,12 +59,12 @@ struct PeerStatus {
   WallTime nextProbeAt{};
   /// The text of the last failure; empty after a success.
   std::string lastError = {};
-  /// Whether the peer is in this process's `OutboxOptions::peers`, or was added to the file and is a peer of this
+  /// Whether the peer is in this process's `OutboxOptions::peers`, or was added to the outbox and is a peer of this
   /// process.
   bool isConfigured = false;
-  /// Of a peer that was added to the file (`OutboxOperator::addPeer`); empty for any other.
+  /// Of a peer that was added to the outbox (`OutboxOperator::addPeer`); empty for any other.
   std::string definition = {};
-  /// Whether it was removed from the file.
+  /// Whether it was removed from the outbox.
   bool isRemoved = false;
   /// Of this process's run; 0 without one.
   std::uint32_t requestsInFlight = 0;

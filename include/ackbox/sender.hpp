@@ -186,11 +186,11 @@ public:
   /// that cannot serve one of them as configured throws `Error`, such as `invalidOption`; it is then not set.
   virtual void usePeers(std::span<const PeerOptions> peers) { (void)peers; }
 
-  /// A peer was added to the file, or changed, while the manager is open (`OutboxOperator::addPeer`); called on the
+  /// A peer was added to the outbox, or changed, while the manager is open (`OutboxOperator::addPeer`); called on the
   /// manager's executor, also at the beginning of each run. A sender that cannot serve it throws: then its requests do
   /// not reach the sender until the peer is changed or a later call of this function succeeds.
   virtual void changePeer(const PeerOptions& peer) { (void)peer; }
-  /// The same for a peer that was removed from the file.
+  /// The same for a peer that was removed from the outbox.
   virtual void removePeer(std::string_view name) { (void)name; }
 
   /// The file of the certificate that the sender presents to these peers; empty if it presents none. The manager checks

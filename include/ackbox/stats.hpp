@@ -12,7 +12,7 @@ namespace ackbox {
 
 /// How long messages took from their enqueue to their ACK.
 struct LatencyStats {
-  /// How many were measured since the file was made; if 0, `average` has no meaning.
+  /// How many were measured since the outbox was made; if 0, `average` has no meaning.
   std::uint64_t count = 0;
   /// Over all of them; exact.
   std::chrono::milliseconds average{0};
@@ -25,7 +25,7 @@ struct LatencyStats {
   std::chrono::milliseconds p99{0};
 };
 
-/// The outbox's health at one committed instant. Gauges count rows now; totals count events since the file was made
+/// The outbox's health at one committed instant. Gauges count rows now; totals count events since the outbox was made
 /// and survive deletes and restarts. Read in O(1), whatever the backlog.
 struct Stats {
   /// Gauge: waiting to be sent.

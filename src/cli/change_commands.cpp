@@ -208,7 +208,7 @@ int resendTo(Console& console, const Arguments& arguments, const MessageFilter& 
     if (error.code() != Errc::unknownPeer) {
       throw;
     }
-    return console.fail(kNothing, "the file has no peer by the name of " + *arguments.receiver);
+    return console.fail(kNothing, "the outbox has no peer by the name of " + *arguments.receiver);
   }
   return reportStored(console, arguments, kMessages, "stored for " + *arguments.receiver, "it had been given before",
                       done);

@@ -216,7 +216,7 @@ private:
          away.empty() ? std::string() : "peers away: " + listed(away)},
         stopped,
         {"unserved", "unserved", processes_ == 0 ? undelivered() : 0, arguments_.unservedCount, "", false,
-         "no process has the file open to deliver " + records::countText(undelivered(), "message")},
+         "no process has the outbox open to deliver " + records::countText(undelivered(), "message")},
         {"inbox", "inbox", stats_.inbox, arguments_.inboxCount, "", false,
          records::countText(stats_.inbox, "deferred frame") + " waiting"},
         {"inbox_age", "inbox_age_ms", static_cast<std::uint64_t>(oldestFrame_.count()), arguments_.inboxAge, "s", false,

@@ -233,11 +233,11 @@ private:
     const std::vector<std::int64_t> owners = reader_->processIds();
     if (owners.empty() && stats_.pending != 0) {
       add("processes", Weight::warning,
-          "no agent has the file open; " + records::countText(stats_.pending, "message") + " pending",
+          "no agent has the outbox open; " + records::countText(stats_.pending, "message") + " pending",
           "start the agent");
     } else {
       add("processes", Weight::ok,
-          owners.empty() ? "no agent has the file open" : "agents: " + records::listed(owners));
+          owners.empty() ? "no agent has the outbox open" : "agents: " + records::listed(owners));
     }
     if (users_.processes.size() > owners.size()) {
       add("processes", Weight::note, "it is open in " + users_.text(),

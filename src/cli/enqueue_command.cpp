@@ -151,7 +151,7 @@ private:
     for (const PeerStatus& peer : OutboxReader(manager_).peers()) {
       names += (names.empty() ? "" : ", ") + peer.name;
     }
-    return names.empty() ? "the file knows no peer" : "the file knows the peers: " + names;
+    return names.empty() ? "the outbox knows no peer" : "the outbox knows the peers: " + names;
   }
 
   void refuse(std::uint64_t line, const std::string& status, const std::string& detail) {

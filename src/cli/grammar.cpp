@@ -155,7 +155,7 @@ void addReading(Grammar& grammar, Arguments& arguments) {
   grammar.addPage(list);
   grammar.addId(grammar.command("show", "Show a message with its data"));
   grammar.addId(grammar.command("explain", "Say why a message is not moving"));
-  grammar.command("verify", "Check every invariant of the file");
+  grammar.command("verify", "Check every invariant of the outbox");
   CLI::App& senders = grammar.command(
       "senders", "List the senders of received frames and the records kept for each, or the stores of one sender");
   senders.add_option("SOURCE", arguments.source, "List the stores of this sender, by its agent URI")->type_name("");
@@ -194,13 +194,13 @@ void addChanging(Grammar& grammar, Arguments& arguments) {
       "retry", "Send dead letters again: at the tails of their sessions, with new numbers and no charged attempts"));
   CLI::App& resend = grammar.change(
       "resend",
-      "Send acknowledged messages once more that the file has kept (acked_retention), at the ends of their sessions: "
+      "Send acknowledged messages once more that the outbox has kept (acked_retention), at the ends of their sessions: "
       "under their ids, as to a receiver that has lost them, or as new messages. The receiver sees it");
   grammar.addIds(resend);
   grammar.addPeerAndSession(resend, "Messages");
   grammar.addType(resend, "Messages");
   grammar.addSpan(resend);
-  resend.add_option("--to", arguments.receiver, "Store all that the file has for --peer for this peer, too")
+  resend.add_option("--to", arguments.receiver, "Store all that the outbox has for --peer for this peer, too")
       ->type_name("PEER");
   resend.add_flag("--new-ids", arguments.newIds,
                   "As new messages, which take effect again at a receiver that remembers the ids; each once");
@@ -252,7 +252,7 @@ void addSteering(Grammar& grammar, Arguments& arguments) {
   grammar.addPeer(unblock);
   unblock.add_option("SESSION", arguments.session, "The session's name")->required()->type_name("");
   CLI::App& addPeer =
-      grammar.change("add-peer", "Add a peer to the file, or change one that was added, for running agents too");
+      grammar.change("add-peer", "Add a peer to the outbox, or change one that was added, for running agents too");
   grammar.addPeer(addPeer);
   addPeer
       .add_option("DEFINITION", arguments.definition,
@@ -330,7 +330,7 @@ void addKeeping(Grammar& grammar, Arguments& arguments) {
   addThreshold(check, "--peers-stopped", arguments.peersStopped, kCount,
                "Those of them that are held or disabled, and wait for a person (default off,1)");
   addThreshold(check, "--unserved", arguments.unservedCount, kCount,
-               "Undelivered messages while no process has the file open (default 1,off)");
+               "Undelivered messages while no process has the outbox open (default 1,off)");
   addThreshold(check, "--inbox", arguments.inboxCount, kCount,
                "Deferred frames that wait or run (default 10000,50000)");
   addThreshold(check, "--inbox-age", arguments.inboxAge, kMilliseconds, "Age of the oldest of them (default 1h,1d)");

@@ -107,7 +107,7 @@ void remarkUnknownNames(Console& console, const OutboxReader& reader, const Argu
   }
   const std::vector<PeerStatus> peers = reader.peers();
   if (std::ranges::find(peers, *arguments.peer, &PeerStatus::name) == peers.end()) {
-    console.remark("the file knows no peer by the name of " + *arguments.peer);
+    console.remark("the outbox knows no peer by the name of " + *arguments.peer);
   } else if (arguments.session && !arguments.session->empty() &&
              !reader.sessionStats(*arguments.peer, *arguments.session)) {
     console.remark(unknownSession(*arguments.peer, *arguments.session));

@@ -27,7 +27,7 @@ int give(Console& console, const Arguments& arguments, const Words& words, int u
     changed = order(outbox);
   } catch (const Error& error) {
     if (error.code() == Errc::unknownPeer) {
-      return console.fail(kNothing, "the file knows no peer by the name of " + peer);
+      return console.fail(kNothing, "the outbox knows no peer by the name of " + peer);
     }
     throw;
   }

@@ -43,7 +43,7 @@ int removePeer(Console& console, const Arguments& arguments) {
     removal = outbox.removePeer(name, arguments.failMessages ? WaitingMessages::fail : WaitingMessages::refuse);
   } catch (const Error& error) {
     if (error.code() == Errc::unknownPeer) {
-      return console.fail(kNothing, "no peer by the name of " + name + " was added to the file");
+      return console.fail(kNothing, "no peer by the name of " + name + " was added to the outbox");
     }
     throw;
   }

@@ -35,7 +35,7 @@ int peers(Console& console, const Arguments& arguments) {
   const OutboxReader reader = openToRead(console.world(), arguments);
   const std::vector<records::PeerFigures> peers = records::readPeers(reader);
   if (!console.json() && reader.processIds().empty()) {
-    console.say("no process has the file open");
+    console.say("no process has the outbox open");
   }
   print(console, peers);
   for (const records::PeerFigures& peer : peers) {

@@ -33,9 +33,9 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
   row("sent", stats.sent, "waiting for their ACK");
   row("failed", stats.failed, stats.failed == 0 ? "dead letters" : "dead letters: ackbox list FILE --state failed");
   row("retained", stats.ackedRetained, "acknowledged and kept");
-  row("enqueued", stats.enqueued, "since the file was made");
+  row("enqueued", stats.enqueued, "since the outbox was made");
   row("acked", stats.acked, ackedText(stats, now));
-  row("dead letters", stats.failedTotal, "since the file was made");
+  row("dead letters", stats.failedTotal, "since the outbox was made");
   row("retries", stats.totalRetries);
   row("superseded", stats.superseded, "taken away by a later message");
   row("stale", stats.staleSettles, "settles that came too late");
@@ -61,7 +61,7 @@ Table statsTable(const Stats& stats, const std::vector<std::int64_t>& processes,
     table.add({"batched log", "off", stats.logNotBatched});
   }
   table.add({"processes", std::to_string(processes.size()),
-             processes.empty() ? "no process has the file open" : records::listed(processes)});
+             processes.empty() ? "no process has the outbox open" : records::listed(processes)});
   return table;
 }
 

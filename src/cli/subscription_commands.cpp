@@ -28,7 +28,7 @@ int subscribe(Console& console, const Arguments& arguments) {
     if (error.code() != Errc::unknownPeer) {
       throw;
     }
-    return console.fail(kNothing, "the file has no peer by the name of " + wanted.peer);
+    return console.fail(kNothing, "the outbox has no peer by the name of " + wanted.peer);
   }
   if (console.json()) {
     console.line(json::Line().add("name", wanted.name).add("added", isNew));

@@ -10,8 +10,8 @@ namespace ackbox::delivery {
 namespace {
 
 constexpr const char* kDisowned =
-    "stale-epoch: the peer knows messages of this store that this file does not; the file was restored from a backup, "
-    "or is a copy of one in use. Go on with the newer file. Without it, stop, and make this one a new store (ackbox "
+    "stale-epoch: the peer knows messages of this store that this outbox does not; it was restored from a backup, "
+    "or is a copy of one in use. Go on with the newer one. Without it, stop, and make this one a new store (ackbox "
     "restore FILE FILE --identity new), which sends what is pending: messages from before the backup may have taken "
     "effect, and would again; those enqueued since have not";
 

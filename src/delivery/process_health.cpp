@@ -77,7 +77,7 @@ std::optional<ProcessReport> ProcessHealth::lookAtCalendar(const Now& now) {
       .sentence =
           moved.count() > 0
               ? "the calendar was moved ahead by " + seconds +
-                    " s while this run went on; until this file is closed, this process leaves that out of the ages "
+                    " s while this run went on; until this outbox is closed, this process leaves that out of the ages "
                     "that it compares with retry horizons; expiry times go by the calendar"
               : "the calendar was set back by " + seconds +
                     " s while this run went on; messages from before are younger by the calendar than they are"};

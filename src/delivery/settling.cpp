@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kOutOfSequence = "out-of-sequence";
 
 constexpr const char* kUnknownNumbers =
-    "the peer knows messages of this session that this file does not: was the file restored from a backup?";
+    "the peer knows messages of this session that this outbox does not: was it restored from a backup?";
 
 std::string withNote(const std::string& error, const std::string& note) {
   if (note.empty()) {

@@ -164,21 +164,21 @@ struct Settlement {
   /// to wait for it.
   WallTime dueAt{};
   /// For `fail`: the reason, stable and short.
-  std::string reason;
+  std::string reason = {};
   /// For `fail`: the session stops until an operator lets it go on.
   bool blocks = false;
   /// For `fail`: the dead letter is discarded at once.
   bool discards = false;
   /// The last error, truncated by the store. If the row was in flight, or its ACK did not come, the error becomes an
   /// entry in the row's log of attempts, unless the row was acknowledged or deferred.
-  std::string error;
+  std::string error = {};
   /// For that entry: how long the request took, and the HTTP status of its answer; 0: no answer.
   std::optional<std::chrono::milliseconds> took = {};
   int status = 0;
   /// Carried to the events.
   std::uint32_t retryCount = 0;
   bool duplicate = false;
-  std::string result;
+  std::string result = {};
   /// For `defer`: since when the peer has had no application for frames of this type; nothing: it has one.
   std::optional<WallTime> unattendedSince = {};
   /// The number of recalls known when the row was claimed. If rows of its session were put back since, the peer has
@@ -272,7 +272,7 @@ struct PeerHolds {
   bool isPaused = false;
   /// Counts `resume`s: when it grows, the peer is probed at once.
   std::int64_t resumes = 0;
-  /// It was removed from the file: nothing is claimed for it.
+  /// It was removed from the outbox: nothing is claimed for it.
   bool isRemoved = false;
 };
 

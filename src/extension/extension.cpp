@@ -163,7 +163,7 @@ void enqueue(const Call& call) {
   const EnqueueReceipt receipt = binding.enqueue(frame);
   if (!receipt.accepted()) {
     throw Refusal(std::string(toString(receipt.status)) + ": " +
-                  (receipt.status == EnqueueStatus::unknownPeer ? "the file knows the peers: " + binding.peerNames()
+                  (receipt.status == EnqueueStatus::unknownPeer ? "the outbox knows the peers: " + binding.peerNames()
                                                                 : sqlNames(receipt.detail)));
   }
   json::Line line;

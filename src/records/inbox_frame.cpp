@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array kInbox{
     field<&InboxInfo::messageId>("message_id", "The id that its sender gave it.", {"Id", "ID", Form::id}),
-    field<&InboxInfo::row>("row", "Its row in the file: a later frame has a larger one."),
+    field<&InboxInfo::row>("row", "Its row in the outbox: a later frame has a larger one."),
     field<[](const InboxInfo& frame) { return nameOf(frame.state); }>("state", "What it waits for, or who works on it.",
                                                                       {"State", "STATE"}),
     field<&InboxInfo::source>("source", "Its sender's URI.", {"Sender", "SENDER"}),

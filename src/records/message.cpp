@@ -46,7 +46,7 @@ WallTime firstEnqueuedAt(const MessageInfo& message) {
 constexpr std::array kMessage{
     field<&MessageInfo::messageId>("message_id", "Its id, by which the receiver knows repetitions.",
                                    {"Id", "ID", Form::id}),
-    field<&MessageInfo::row>("row", "Its row in the file: a later message has a larger one."),
+    field<&MessageInfo::row>("row", "Its row in the outbox: a later message has a larger one."),
     field<[](const MessageInfo& message) { return nameOf(message.state); }>("state", "What has become of it.",
                                                                             {"State", "STATE"}),
     field<&MessageInfo::peer>("peer", "The name of its receiver.", {"Peer", "PEER"}),

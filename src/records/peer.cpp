@@ -36,7 +36,7 @@ constexpr std::array kPeer{
     ofPeer<&PeerStats::sent>("sent", "Messages that the peer has deferred.", {"", "SENT"}),
     ofPeer<&PeerStats::failed>("failed", "Dead letters.", {"", "FAILED"}),
     ofPeer<&PeerStats::pendingBytes>("pending_bytes", "The bytes of what is not settled.", {"", "SIZE", Form::bytes}),
-    ofPeer<&PeerStats::enqueued>("enqueued_total", "Messages enqueued since the file was made."),
+    ofPeer<&PeerStats::enqueued>("enqueued_total", "Messages enqueued since the outbox was made."),
     ofPeer<&PeerStats::acked>("acked_total", "Messages acknowledged.", {"", "ACKED"}),
     ofPeer<&PeerStats::failedTotal>("failed_total", "Messages that became dead letters."),
     ofPeer<&PeerStats::totalRetries>("retries_total", "Attempts after the first.", {"", "RETRIES"}),

@@ -11,7 +11,7 @@ constexpr std::array kSender{
     field<&InboundSenderStats::origins>("origins", "Its stores.", {"Stores", "STORES"}),
     field<&InboundSenderStats::marks>("marks", "Unordered frames, and outcomes, that are kept.",
                                       {"Unordered", "UNORDERED"}),
-    field<&InboundSenderStats::bytes>("bytes", "What these take in the file.", {"Kept", "KEPT", Form::bytes}),
+    field<&InboundSenderStats::bytes>("bytes", "What these take in the outbox.", {"Kept", "KEPT", Form::bytes}),
     field<&InboundSenderStats::inbox>("inbox", "Its frames in the inbox.", {"Waiting", "WAITING"}),
     field<&InboundSenderStats::inboxBytes>("inbox_bytes", "The bytes of their data.", {"Data", "DATA", Form::bytes}),
 };

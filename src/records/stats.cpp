@@ -34,7 +34,7 @@ constexpr std::array kStats{
     field<&Stats::refusedAcks>("refused_acks_total", "Acknowledgements by others than the message's peer."),
     field<&Stats::refusedUnauthenticated>("refused_unauthenticated_total", "Requests refused with 401."),
     field<&Stats::refusedForbidden>("refused_forbidden_total", "Requests and frames refused with 403."),
-    field<&Stats::staleEpochs>("refused_stale_epoch_total", "Frames of senders whose file went back."),
+    field<&Stats::staleEpochs>("refused_stale_epoch_total", "Frames of senders whose outbox went back."),
     field<&Stats::idConflicts>("refused_id_conflict_total", "Frames whose id was used with other data."),
     field<&Stats::refusedLimits>("refused_limits_total", "Frames put off because their sender was at a limit."),
     field<&Stats::inboxBytes>("inbox_bytes", "The bytes of the frames in the inbox."),

@@ -97,7 +97,7 @@ void onShortage() {
     throw std::bad_alloc();
   }
   constexpr std::string_view kText =
-      "ackbox serve: out of memory; the process ends, and the next one continues from the file. Give "
+      "ackbox serve: out of memory; the process ends, and the next one continues from the outbox. Give "
       "it more memory (ulimit -v, MemoryMax)\n";
   static_cast<void>(::write(STDERR_FILENO, kText.data(), kText.size()));
   ::_exit(cli::kCannot);

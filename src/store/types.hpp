@@ -63,9 +63,9 @@ struct OpeningLook {
 
 struct PeerRow {
   delivery::PeerKey key = 0;
-  std::string name;
-  std::string url;
-  std::string agent;
+  std::string name = {};
+  std::string url = {};
+  std::string agent = {};
   std::uint32_t maxRequests = 0;
   /// The peer's own store as the file knows it: its identity, and how often it was opened.
   std::string store = {};
@@ -79,7 +79,7 @@ struct PeerRow {
   }
 };
 
-/// A peer that was added to the file, changed or removed.
+/// A peer that was added to the outbox, changed or removed.
 struct PeerChange {
   PeerRow row;
   /// Null: it was removed.
@@ -169,10 +169,10 @@ struct InboundIdentity {
   /// 0: outside any session; deduplicated by (source, id).
   std::uint64_t sequence = 0;
   std::uint64_t previousSequence = 0;
-  std::optional<WallTime> expiresAt;
+  std::optional<WallTime> expiresAt = {};
   /// When the frame was enqueued. A redrive makes it later: outside sessions it distinguishes a redriven frame from a
   /// repetition.
-  std::optional<WallTime> time;
+  std::optional<WallTime> time = {};
   /// The digest of the type and data, see `digestOf`.
   std::uint64_t digest = 0;
 };

@@ -163,10 +163,10 @@ for (const view of views) {
 
 // A server that fails is said, with what to do; what comes back goes on by itself.
 const lossy = await open({}, true);
-let failure = { status: 503, json: { detail: 'Too many requests wait for the file.' } };
+let failure = { status: 503, json: { detail: 'Too many requests wait for the outbox.' } };
 await lossy.route('**/v1/{events,stats}', (route) => (failure ? route.fulfill(failure) : route.continue()));
 await lossy.goto(url);
-await lossy.waitForSelector('#lost:has-text("Too many requests wait for the file.")');
+await lossy.waitForSelector('#lost:has-text("Too many requests wait for the outbox.")');
 check(true, 'a server that is busy is said');
 failure = { status: 401, json: {} };
 await lossy.waitForSelector('#lost:has-text("the login has ended") a[href="./login?next="]');

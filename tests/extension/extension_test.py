@@ -87,7 +87,7 @@ class ExtensionTest(unittest.TestCase):
         self.assertEqual(shown[0], shown[1])
 
     def test_a_refusal_leaves_the_transaction_as_it_was(self):
-        refusals = [("unknownPeer: the file knows the peers: bob", {**FRAME, "peer": "carol"}),
+        refusals = [("unknownPeer: the outbox knows the peers: bob", {**FRAME, "peer": "carol"}),
                     ("invalidFrame: type must be", {**FRAME, "type": ""}),
                     ("invalidFrame: a frame has no key \"typ\"", {"typ": 1}),
                     ("invalidFrame: priority", {**FRAME, "priority": 10}),
@@ -277,7 +277,7 @@ class ExtensionTest(unittest.TestCase):
         self.assertEqual(value(self.db, "SELECT count(*) FROM temp.ackbox_outbox"), 0)
         self.assertEqual(json.loads(value(self.db, "SELECT ackbox_stats()"))["pending"], 3)
         self.begin()
-        self.refused("unknownPeer: the file knows the peers: bob", "SELECT ackbox_enqueue('carol','s','t','1')")
+        self.refused("unknownPeer: the outbox knows the peers: bob", "SELECT ackbox_enqueue('carol','s','t','1')")
         self.db.execute("ROLLBACK")
 
     def test_what_cannot_write_is_told_to_begin_immediately(self):
@@ -328,7 +328,7 @@ class ExtensionTest(unittest.TestCase):
         self.assertEqual(ours["pending"], 1)
         explained = json.loads(value(self.db, "SELECT ackbox_explain(?)", receipt["message_id"]))
         self.assertEqual([explained], tool("explain", self.file, receipt["message_id"]))
-        self.assertIn("no process has the file open", explained["sentence"])
+        self.assertIn("no process has the outbox open", explained["sentence"])
         self.assertIsNone(value(self.db, "SELECT ackbox_explain('unknown')"))
 
     def test_a_closed_connection_leaves_nothing_open(self):

@@ -57,7 +57,7 @@ test('a refusal is an error of SQLite, and leaves the transaction as it was', ()
   const enqueue = database.prepare("SELECT ackbox_enqueue('carol','s','t','1')").pluck();
   assert.throws(() => enqueue.get(), { name: 'SqliteError', message: /^ackbox: noTransaction: begin one first/ });
   database.transaction(() => {
-    assert.throws(() => enqueue.get(), { code: 'SQLITE_ERROR', message: /unknownPeer: the file knows the peers: bob$/ });
+    assert.throws(() => enqueue.get(), { code: 'SQLITE_ERROR', message: /unknownPeer: the outbox knows the peers: bob$/ });
     assert.equal(database.prepare("SELECT ackbox_mark('a','o','s',1)").pluck().get(), 1);
   })();
   database.transaction(() => {

@@ -202,7 +202,7 @@ TEST_CASE("P4 P5 P7: each session's messages come in order, all of them, over co
   while (race.writers != 0 || race.receiver.accepted() < race.enqueued) {
     constexpr std::size_t kBetween = 20;
     race.receiver.await(race.receiver.accepted() + kBetween);
-    ended += race.processes.endOne(race.database) ? 1 : 0;
+    ended += race.processes.endOne(race.database) ? 1U : 0U;
   }
   for (std::thread& thread : threads) {
     thread.join();

@@ -313,7 +313,7 @@ TEST_CASE("P11: the data of all subscribers counts to the limit of bytes") {
   CHECK(Published::told(Published::publish(*store, named)) == "invalidFrame");
 }
 
-TEST_CASE("P11: the file has 1,000 subscriptions at most, of peers that it knows") {
+TEST_CASE("P11: the outbox has 1,000 subscriptions at most, of peers that it knows") {
   Published world;
   const auto store = world.open();
   store->begin(true);

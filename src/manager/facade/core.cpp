@@ -186,15 +186,15 @@ void Core::learnPeers(store::Store& store) {
       }
     }
     if (!change.options) {
-      log_.write(LogLevel::info, "peer-removed", "peer '" + name + "' was removed from the file", {{"peer", name}});
+      log_.write(LogLevel::info, "peer-removed", "peer '" + name + "' was removed from the outbox", {{"peer", name}});
     } else if (change.problem.empty()) {
-      log_.write(LogLevel::info, "peer-added", "peer '" + name + "' of the file is a peer of this process",
+      log_.write(LogLevel::info, "peer-added", "peer '" + name + "' of the outbox is a peer of this process",
                  {{"peer", name}, {"url", shownUrl(change.options->url)}});
     } else {
-      log_.writeUnasked(
-          LogLevel::error, "peer-unusable", name,
-          "the definition of peer '" + name + "' in the file cannot be used, and its messages wait: " + change.problem,
-          {{"peer", name}, {"cause", change.problem}});
+      log_.writeUnasked(LogLevel::error, "peer-unusable", name,
+                        "the definition of peer '" + name +
+                            "' in the outbox cannot be used, and its messages wait: " + change.problem,
+                        {{"peer", name}, {"cause", change.problem}});
     }
     changedPeers_.push_back(std::move(change.row));
   }
@@ -214,7 +214,7 @@ NewCommit Core::takeNewRows() {
     const std::string number = std::to_string(session);
     log_.writeUnasked(
         LogLevel::error, "session-damaged", number,
-        "the file does not hold session " + number +
+        "the outbox does not hold session " + number +
             " as it was written, by a disk's fault: nothing of it is sent or becomes a dead letter, and all other "
             "sessions go on; ackbox verify FILE names what is damaged, and docs/restore.md says what to do",
         {{"row", number}});

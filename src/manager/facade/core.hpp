@@ -59,7 +59,7 @@ class Puller;
 /// A peer of this process.
 struct KnownPeer {
   std::shared_ptr<const PeerOptions> options = {};
-  /// Why it cannot be served: of a peer that was added to the file.
+  /// Why it cannot be served: of a peer that was added to the outbox.
   std::string problem = {};
 };
 

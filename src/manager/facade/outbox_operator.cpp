@@ -324,7 +324,7 @@ bool OutboxOperator::addPeer(const PeerOptions& peer, std::string_view definitio
   const std::optional<bool> isNew = manager::commitBlocking(
       core.writer(), true, [&](store::Store& store) { return store.addPeer(peer, definition); });
   if (!isNew) {
-    throw OptionError("name", "the file has 10,000 peers that were added; remove one first");
+    throw OptionError("name", "the outbox has 10,000 peers that were added; remove one first");
   }
   return *isNew;
 }
@@ -355,7 +355,7 @@ bool OutboxOperator::subscribe(const PeerSubscription& subscription) {
       manager::commitBlocking(manager::here(core_).writer(), true,
                               [&](store::Store& store) { return store.subscriptions().put(subscription); });
   if (!isNew) {
-    throw OptionError("name", "the file has 1,000 subscriptions; remove one first");
+    throw OptionError("name", "the outbox has 1,000 subscriptions; remove one first");
   }
   return *isNew;
 }

@@ -131,10 +131,10 @@ void addFile(Exposition& out, const Stats& stats, const manager::Core& core, std
   out.single("ackbox_disk_available_bytes", Type::gauge,
              "Bytes that this process may still write on the file system of the file; NaN: it does not say.",
              availableBytes(core.logFile()));
-  out.single("ackbox_owners", Type::gauge, "Managers that have the file open.", std::uint64_t{owners});
+  out.single("ackbox_owners", Type::gauge, "Managers that have the outbox open.", std::uint64_t{owners});
   out.family("ackbox_build_info", Type::info, "1; the version of the library.");
   out.sample(std::uint64_t{1}, {{"version", kVersion}});
-  out.family("ackbox_store_info", Type::info, "1; the identity of the file.");
+  out.family("ackbox_store_info", Type::info, "1; the identity of the outbox.");
   const std::string& origin = core.origin();
   out.sample(std::uint64_t{1}, {{"origin", origin}});
 }

@@ -164,7 +164,7 @@ std::string inboxClause(const Reason& reason, const std::string& subject, WallTi
     case BlockReason::backoff:
       return subject + " runs again " + countdown(reason.until, now) + ", at " + until + quoted(reason.detail);
     case BlockReason::noDeferredHandler:
-      return "no live process has a deferred handler for this file (InboundOptions::deferred.handler)";
+      return "no live process has a deferred handler for this outbox (InboundOptions::deferred.handler)";
     case BlockReason::handled:
       return "its handler acknowledged it, and the result is kept until " + until;
     case BlockReason::refused:
@@ -173,7 +173,7 @@ std::string inboxClause(const Reason& reason, const std::string& subject, WallTi
       return "ACK events to its sender, peer " + reason.detail +
              ", wait in the outbox: " + std::to_string(reason.sequence);
     case BlockReason::senderIsNoPeer:
-      return "its sender is no peer of this file and learns it when it asks again, at its ackTimeout";
+      return "its sender is no peer of this outbox and learns it when it asks again, at its ackTimeout";
     default:
       return {};
   }
@@ -191,11 +191,12 @@ std::string manager::sentenceOf(const Explanation& explanation, const NotRunning
   }
   sentence.append(" to peer ").append(message.peer).append(", is ").append(toString(message.state)).append(": ");
   if (explanation.reasons.empty()) {
-    return sentence + (notRunning.othersMayRun
-                           ? std::string("nothing hinders it, it goes at the next claim.")
-                           : "nothing in the file hinders it: it goes at the next claim of a process that delivers and "
-                             "was given peer " +
-                                 message.peer + ".");
+    return sentence +
+           (notRunning.othersMayRun
+                ? std::string("nothing hinders it, it goes at the next claim.")
+                : "nothing in the outbox hinders it: it goes at the next claim of a process that delivers and "
+                  "was given peer " +
+                      message.peer + ".");
   }
   // First, because the rest matters only once something delivers.
   const bool isRunning = std::none_of(explanation.reasons.begin(), explanation.reasons.end(), [](const Reason& reason) {
@@ -245,7 +246,8 @@ void manager::completeFromFile(Explanation& explanation, bool isOpen, WallTime n
   if ((state == MessageState::pending || state == MessageState::sent) && !isOpen) {
     explanation.reasons.push_back({.blockReason = BlockReason::notRunning, .detail = {}});
   }
-  explanation.sentence = sentenceOf(explanation, {.text = "no process has the file open", .othersMayRun = false}, now);
+  explanation.sentence =
+      sentenceOf(explanation, {.text = "no process has the outbox open", .othersMayRun = false}, now);
 }
 
 }  // namespace ackbox

@@ -101,7 +101,7 @@ void InboundCompletion::run(store::Store& store, bool isHeld, InboundEnds& ends)
 
 HandlerResult InboundCompletion::decide(store::Store& store) {
   if (row_->isDamaged) {
-    return HandlerResult::reject("the receiver's file does not hold the frame as it was accepted: send it again",
+    return HandlerResult::reject("the receiver's outbox does not hold the frame as it was accepted: send it again",
                                  "damaged");
   }
   if (offended_) {

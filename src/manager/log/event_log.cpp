@@ -173,9 +173,10 @@ void EventLog::peerHolds(const SentEvent& event) {
 void EventLog::peerWentBack(const PeerResetEvent& event) {
   const bool isOwn = event.kind == PeerResetKind::selfRestored;
   log_.write(isOwn ? LogLevel::error : LogLevel::warning, "peer-reset",
-             isOwn ? "this file was restored from a backup, or is a copy of one that is in use: nothing is sent to the "
-                     "peer (docs/restore.md says what to do)"
-                   : "a peer's file was lost or restored from a backup (docs/restore.md says what to do)",
+             isOwn
+                 ? "this outbox was restored from a backup, or is a copy of one that is in use: nothing is sent to the "
+                   "peer (docs/restore.md says what to do)"
+                 : "a peer's outbox was lost or restored from a backup (docs/restore.md says what to do)",
              {{"peer", event.peer},
               {"kind", toString(event.kind)},
               {"session", event.session},

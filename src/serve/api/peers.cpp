@@ -108,7 +108,7 @@ void showPeer(Service& service, Request&& request, Respond&& respond) {
         const auto found =
             std::ranges::find_if(peers, [&](const records::PeerFigures& one) { return one.figures.peer == name; });
         if (found == peers.end()) {
-          return failureAnswer(Errc::unknownPeer, "the file has no peer '" + name + "'");
+          return failureAnswer(Errc::unknownPeer, "the outbox has no peer '" + name + "'");
         }
         // The file is not trusted to hold JSON.
         const std::string& text = found->circuit.definition;

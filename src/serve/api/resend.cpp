@@ -43,7 +43,7 @@ void requireFit(const Request& request, const ResendChoice& choice) {
 }
 
 [[noreturn]] void refuseUnknown(const std::string& peer) {
-  throw InvalidRequest("the file has no peer '" + peer + "'");
+  throw InvalidRequest("the outbox has no peer '" + peer + "'");
 }
 
 /// Of a choice that names peers: the file has them. Throws `InvalidRequest`. Called where SQLite may be waited for.

@@ -72,7 +72,7 @@ Response subscribed(Service& service, const Request& request, const PeerSubscrip
     if (error.code() != Errc::unknownPeer) {
       throw;
     }
-    return problemAnswer(422, "Invalid subscription", "the file has no peer '" + subscription.peer + "'");
+    return problemAnswer(422, "Invalid subscription", "the outbox has no peer '" + subscription.peer + "'");
   }
   service.audit().record(request.caller, isNew ? "subscriptions:add" : "subscriptions:change", subscription.name, 1);
   return jsonAnswer(isNew ? 201 : 200, json::Line().add("name", subscription.name).add("added", isNew).text());

@@ -36,7 +36,7 @@ void Workers::answer(const std::string& sharer, std::function<Response()> work, 
   }
   if (!isTaken) {
     // NOLINTNEXTLINE(bugprone-use-after-move): it was moved only if it was taken.
-    respond(protocol::unavailable(false, "Too many requests wait for the file, or too many with this token."));
+    respond(protocol::unavailable(false, "Too many requests wait for the outbox, or too many with this token."));
     return;
   }
   post();

@@ -96,7 +96,7 @@ TEST_CASE("row 11: a pause of one session leaves the peer's others going") {
 
 TEST_CASE("A command that finds nothing says that the file does not know the peer or session that it was given") {
   const ToolStage stage;
-  const std::string noPeer = "the file knows no peer by the name of nope";
+  const std::string noPeer = "the outbox knows no peer by the name of nope";
   const std::string noSession = "no message was ever enqueued to session nope of bob";
   using Words = std::vector<std::string>;
   for (const Words& command : {Words{"list"}, Words{"retry"}, Words{"retry", "--dry-run"}, Words{"discard", "--yes"}}) {

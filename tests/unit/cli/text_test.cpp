@@ -76,7 +76,7 @@ TEST_CASE("each command stands once in the overview of the commands") {
     std::size_t count = 0;
     for (std::size_t at = text.find(name); at != std::string::npos && at < text.rfind("\n\n");
          at = text.find(name, at + 1)) {
-      count += isWhole(at) ? 1 : 0;
+      count += isWhole(at) ? 1U : 0U;
     }
     CHECK_MESSAGE(count == 1, name);
     ++words;

@@ -160,7 +160,7 @@ TEST_CASE("P10: of a file alone, an explanation promises nothing that no process
     agent.enqueue(frameOf("carol", "t", "b"));
     agent.enqueue(frameOf("carol", "u", "c"));
     CHECK(
-        sentence("b").ends_with("is PENDING: nothing in the file hinders it: it goes at the next claim of a process "
+        sentence("b").ends_with("is PENDING: nothing in the outbox hinders it: it goes at the next claim of a process "
                                 "that delivers and was given "
                                 "peer carol."));
     agent.setSender(std::make_shared<ScriptedSender>([](const SendRequest& request) {
@@ -185,11 +185,12 @@ TEST_CASE("P10: of a file alone, an explanation promises nothing that no process
     CHECK(sentence("b").find("; it is asked again at ") != std::string::npos);
   }
   CHECK(
-      sentence("a").ends_with("is PENDING: no process has the file open; the peer is held (bob:1 is no URL); correct "
+      sentence("a").ends_with("is PENDING: no process has the outbox open; the peer is held (bob:1 is no URL); correct "
                               "the cause and resume the peer."));
-  CHECK(sentence("b").find("is SENT: no process has the file open; the peer has it and will acknowledge, and shows its "
-                           "runs (ackbox inbox-explain there); its deadline "
-                           "is ") != std::string::npos);
+  CHECK(
+      sentence("b").find("is SENT: no process has the outbox open; the peer has it and will acknowledge, and shows its "
+                         "runs (ackbox inbox-explain there); its deadline "
+                         "is ") != std::string::npos);
   CHECK(sentence("c").find(" with reason no-stock (last error: sold out since Monday)") != std::string::npos);
 }
 
@@ -282,7 +283,7 @@ TEST_CASE("P10: from outside, a message waits for a process that has the file op
   REQUIRE(explanation);
   REQUIRE(explanation->reasons.size() == 1);
   CHECK(explanation->reasons[0].blockReason == BlockReason::notRunning);
-  CHECK(explanation->sentence.find("no process has the file open") != std::string::npos);
+  CHECK(explanation->sentence.find("no process has the outbox open") != std::string::npos);
   const OutboxManager agent = files.agent();
   CHECK(reader.processIds() == std::vector<std::int64_t>{getpid()});
   CHECK(reader.explain("a")->reasons.empty());

@@ -182,7 +182,7 @@ TEST_CASE("P3: A late subscriber is given what another was sent, once, after a p
 
 TEST_CASE("A resend that names a peer that the file does not know is refused, before and when it is made") {
   Stage stage;
-  const std::string unknown = "the file has no peer 'nobody'";
+  const std::string unknown = "the outbox has no peer 'nobody'";
   for (const char* query : {"?dry_run=true", ""}) {
     for (const json& choice : {json{{"peer", "bob"}, {"to", "nobody"}}, json{{"peer", "nobody"}, {"to", "bob"}},
                                json{{"peer", "nobody"}}, json{{"peer", "nobody"}, {"new_ids", true}}}) {

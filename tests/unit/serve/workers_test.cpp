@@ -65,7 +65,7 @@ TEST_CASE("Threads that wait for the file refuse what would wait too long, and a
   CHECK(second.get_future().get() == 507);
 }
 
-TEST_CASE("P12: a token whose requests wait for the file leaves places to others, and delays them by one turn") {
+TEST_CASE("P12: a token whose requests wait for the outbox leaves places to others, and delays them by one turn") {
   Workers workers(1, 4);
   std::promise<void> begun;
   std::promise<void> go;

@@ -84,7 +84,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from explain' -l help -d 'Print th
 complete -c ackbox -n '__fish_seen_subcommand_from explain' -l json -d 'Print JSON, one object a line'
 complete -c ackbox -n '__fish_seen_subcommand_from explain' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from explain' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
-complete -c ackbox -n __fish_use_subcommand -a verify -d 'Check every invariant of the file'
+complete -c ackbox -n __fish_use_subcommand -a verify -d 'Check every invariant of the outbox'
 complete -c ackbox -n '__fish_seen_subcommand_from verify' -F
 complete -c ackbox -n '__fish_seen_subcommand_from verify' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from verify' -l json -d 'Print JSON, one object a line'
@@ -162,7 +162,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from retry' -l error -d 'Dead lett
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l older-than -d 'Dead letters that failed at least so long ago' -x
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l all -d 'All dead letters'
 complete -c ackbox -n '__fish_seen_subcommand_from retry' -l dry-run -d 'Only say how many the filter chooses'
-complete -c ackbox -n __fish_use_subcommand -a resend -d 'Send acknowledged messages once more that the file has kept (acked_retention), at the ends of their sessions: under their ids, as to a receiver that has lost them, or as new messages. The receiver sees it'
+complete -c ackbox -n __fish_use_subcommand -a resend -d 'Send acknowledged messages once more that the outbox has kept (acked_retention), at the ends of their sessions: under their ids, as to a receiver that has lost them, or as new messages. The receiver sees it'
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -F
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l json -d 'Print JSON, one object a line'
@@ -174,7 +174,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from resend' -l session -d 'Messag
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l type -d 'Messages of this type' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l since -d 'Messages enqueued at this time or later: 2h ago, or an instant' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l before -d 'Messages enqueued before this time' -x
-complete -c ackbox -n '__fish_seen_subcommand_from resend' -l to -d 'Store all that the file has for --peer for this peer, too' -x
+complete -c ackbox -n '__fish_seen_subcommand_from resend' -l to -d 'Store all that the outbox has for --peer for this peer, too' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l new-ids -d 'As new messages, which take effect again at a receiver that remembers the ids; each once'
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l max-pending -d 'Refuse new messages while this many messages are pending; 0: never (default 1000000)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from resend' -l all -d 'All acknowledged messages that were kept'
@@ -262,7 +262,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l json -d 'Print JS
 complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l prefix -d 'The prefix of the outbox'\''s tables (default ackbox_)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l busy-timeout -d 'How long to wait for another process'\''s write (default 5s)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from unblock' -l log -d 'Print the log from this level on to standard error, as key=value, with --json as JSON lines' -x -a 'error warning info debug'
-complete -c ackbox -n __fish_use_subcommand -a add-peer -d 'Add a peer to the file, or change one that was added, for running agents too'
+complete -c ackbox -n __fish_use_subcommand -a add-peer -d 'Add a peer to the outbox, or change one that was added, for running agents too'
 complete -c ackbox -n '__fish_seen_subcommand_from add-peer' -F
 complete -c ackbox -n '__fish_seen_subcommand_from add-peer' -l help -d 'Print this help'
 complete -c ackbox -n '__fish_seen_subcommand_from add-peer' -l json -d 'Print JSON, one object a line'
@@ -350,7 +350,7 @@ complete -c ackbox -n '__fish_seen_subcommand_from check' -l pending-bytes -d 'T
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l failed -d 'Dead letters (default 1,off)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-away -d 'Peers that are down, held or disabled (default 1,off)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l peers-stopped -d 'Those of them that are held or disabled, and wait for a person (default off,1)' -x
-complete -c ackbox -n '__fish_seen_subcommand_from check' -l unserved -d 'Undelivered messages while no process has the file open (default 1,off)' -x
+complete -c ackbox -n '__fish_seen_subcommand_from check' -l unserved -d 'Undelivered messages while no process has the outbox open (default 1,off)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox -d 'Deferred frames that wait or run (default 10000,50000)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l inbox-age -d 'Age of the oldest of them (default 1h,1d)' -x
 complete -c ackbox -n '__fish_seen_subcommand_from check' -l unattended-age -d 'For how long deferred frames, here or at a peer, have had no application (default 1m,1h)' -x

@@ -13,7 +13,7 @@ _ackbox() {
     'list:List messages, in the order of their enqueues, or the newest first'
     'show:Show a message with its data'
     'explain:Say why a message is not moving'
-    'verify:Check every invariant of the file'
+    'verify:Check every invariant of the outbox'
     'senders:List the senders of received frames and the records kept for each, or the stores of one sender'
     'inbox:List deferred frames\: those received, stored and not done yet, such as all that serve gives to applications'
     'inbox-show:Show a deferred frame with its data and its last error'
@@ -21,7 +21,7 @@ _ackbox() {
     'export:Write messages as JSON lines (proto/export.md), which enqueue reads back'
     'enqueue:Store frames from JSON lines\: {"peer","session","type","data","id",…}; a line that is refused does not hinder the others'
     'retry:Send dead letters again\: at the tails of their sessions, with new numbers and no charged attempts'
-    'resend:Send acknowledged messages once more that the file has kept (acked_retention), at the ends of their sessions\: under their ids, as to a receiver that has lost them, or as new messages. The receiver sees it'
+    'resend:Send acknowledged messages once more that the outbox has kept (acked_retention), at the ends of their sessions\: under their ids, as to a receiver that has lost them, or as new messages. The receiver sees it'
     'discard:Delete dead letters, for good'
     'inbox-retry:Run deferred frames again now, and set their charged runs back to 0'
     'inbox-discard:Discard deferred frames, for good\: their senders get a dead letter. Refused for a frame that is running'
@@ -29,7 +29,7 @@ _ackbox() {
     'pause:Stop sending to a peer, or one session of it, until resume'
     'resume:Go on sending to a peer or a session; a peer that is away is asked at once'
     'unblock:Let a session go on past the dead letter that stopped it'
-    'add-peer:Add a peer to the file, or change one that was added, for running agents too'
+    'add-peer:Add a peer to the outbox, or change one that was added, for running agents too'
     'remove-peer:Remove a peer that was added; refused while messages to it are not settled'
     'vacuum:Give the file'\''s free pages back to the file system, beside running agents'
     'forget:Delete the deduplication records of a sender, or of one of its stores. If it sends a message again, that message is applied again'
@@ -276,7 +276,7 @@ _ackbox() {
         '--type[Messages of this type]:TYPE:' \
         '--since[Messages enqueued at this time or later\: 2h ago, or an instant]:TIME:' \
         '--before[Messages enqueued before this time]:TIME:' \
-        '--to[Store all that the file has for --peer for this peer, too]:PEER:' \
+        '--to[Store all that the outbox has for --peer for this peer, too]:PEER:' \
         '--new-ids[As new messages, which take effect again at a receiver that remembers the ids; each once]' \
         '--max-pending[Refuse new messages while this many messages are pending; 0\: never (default 1000000)]:COUNT:' \
         '--all[All acknowledged messages that were kept]' \
@@ -506,7 +506,7 @@ _ackbox() {
         '--failed[Dead letters (default 1,off)]:WARNING,CRITICAL:' \
         '--peers-away[Peers that are down, held or disabled (default 1,off)]:WARNING,CRITICAL:' \
         '--peers-stopped[Those of them that are held or disabled, and wait for a person (default off,1)]:WARNING,CRITICAL:' \
-        '--unserved[Undelivered messages while no process has the file open (default 1,off)]:WARNING,CRITICAL:' \
+        '--unserved[Undelivered messages while no process has the outbox open (default 1,off)]:WARNING,CRITICAL:' \
         '--inbox[Deferred frames that wait or run (default 10000,50000)]:WARNING,CRITICAL:' \
         '--inbox-age[Age of the oldest of them (default 1h,1d)]:WARNING,CRITICAL:' \
         '--unattended-age[For how long deferred frames, here or at a peer, have had no application (default 1m,1h)]:WARNING,CRITICAL:' \
