@@ -1,12 +1,12 @@
 """Goal: P3 P4 P5 over a PostgreSQL server that ends: each message that was enqueued takes effect once, in its session's order,
-whatever SIGKILL and SIGSTOP do to daemons and applications, and although connections are ended, the server's first process is
+whatever SIGKILL and SIGSTOP do to daemons and applications, and although connections are ended, the server's processes are
 killed, and its synchronous standby is promoted. A standby that lacked commits is noticed, and said.
 
 Method: as daemons_test.py, on a primary and a standby that pg_basebackup makes; the daemons' URLs name both
-(target_session_attrs=read-write). Between seeded kills, pauses and ends of connections, the primary's postmaster is killed: it
-is started again, or the standby is promoted, and the dead one becomes the new standby. Then the same with a standby that was cut
-off before messages were delivered: their numbers are given to others, and the sender must hold its peer, and say why, until it
-is made a new store.
+(target_session_attrs=read-write). Between seeded kills, pauses and ends of connections, the process of a connection at the
+primary is killed, after which its postmaster ends the others and recovers; and the postmaster is killed: it is started again, or
+the standby is promoted, and the dead one becomes the new standby. Then the same with a standby that was cut off before messages
+were delivered: their numbers are given to others, and the sender must hold its peer, and say why, until it is made a new store.
 
     failover_test.py PROGRAM SOURCE_DIR [--promotions N] [--kills N] [--pauses N] [--seed N] [--only-loss]
 
@@ -36,7 +36,7 @@ class Cluster:
         self.folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="ackbox-"))
         os.chmod(self.folder, 0o777)
         self.primary = "a"
-        self.promotions = self.kills = 0
+        self.promotions = self.kills = self.crashes = 0
         for name in "ab":
             os.mkdir(self.of(name))
             os.chmod(self.of(name), 0o777)
@@ -78,6 +78,15 @@ class Cluster:
             process = int(file.readline())
         os.kill(process, signal.SIGKILL)
         self.kills += 1
+
+    def crash(self, database):
+        """SIGKILL of the process of one of the database's connections: the postmaster ends all others, and recovers."""
+        ask = "SELECT pid FROM pg_stat_activity WHERE datname='%s' ORDER BY random() LIMIT 1"
+        process = self.run(ask % database)
+        if process:
+            os.kill(int(process), signal.SIGKILL)
+            self.crashes += 1
+            self._again(lambda: self._call("pg_isready", "-h", self.of(self.primary)))
 
     @staticmethod
     def _again(step):
@@ -167,6 +176,8 @@ def check_synchronous(options, folder, stack):
         for name in agents.names:
             daemons_test.Connections(cluster, name).end()
         time.sleep(chance.uniform(0, 0.5))
+        cluster.crash(chance.choice(agents.names))
+        time.sleep(chance.uniform(0, 0.5))
         cluster.restart()
         time.sleep(chance.uniform(0, 1))
         cluster.promote()
@@ -174,7 +185,7 @@ def check_synchronous(options, folder, stack):
     for feeder in agents.feeders:
         feeder.stop()
     print(", ".join("%s %d" % entry for entry in sorted(disturber.done.items())))
-    print("postmasters killed %d, standbys promoted %d" % (cluster.kills, cluster.promotions))
+    print("crashes %d, postmasters killed %d, standbys promoted %d" % (cluster.crashes, cluster.kills, cluster.promotions))
     options.drained_within = float("inf")
     problems = kill_test.drain(options, agents.pair, agents.clients, agents.feeders, last)
     for feeder in agents.feeders:
