@@ -73,11 +73,23 @@ class Cluster:
             self._call("pg_ctl", "-D", self.data(name), "-w", "-m", "immediate", "stop", check=False)
 
     def kill(self, name):
-        """SIGKILL of the first process; its children end by themselves."""
+        """SIGKILL of the first process; returns when its children have ended by themselves, which could still write."""
         with open(os.path.join(self.data(name), "postmaster.pid"), encoding="utf-8") as file:
             process = int(file.readline())
+        with open("/proc/%d/task/%d/children" % (process, process), encoding="utf-8") as file:
+            children = file.read().split()
         os.kill(process, signal.SIGKILL)
         self.kills += 1
+        while any(self._runs(child) for child in children):
+            time.sleep(0.01)
+
+    @staticmethod
+    def _runs(process):
+        try:
+            with open("/proc/%s/stat" % process, encoding="utf-8") as file:
+                return file.read().rpartition(")")[2].split()[0] not in "ZX"
+        except OSError:
+            return False
 
     def crash(self, database):
         """SIGKILL of the process of one of the database's connections: the postmaster ends all others, and recovers."""

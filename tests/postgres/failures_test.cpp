@@ -137,7 +137,7 @@ TEST_CASE("P12: all jobs of a group are told at once that the server is out of r
 TEST_CASE("P7: a store whose restart fails half-way is an owner with a row afterwards") {
   const PostgresDatabase database;
   PostgresStore store(database.location(), {});
-  database.run("INSERT INTO ackbox.owners(pid,opened_at_ms) VALUES(1,1)");
+  database.run("INSERT INTO ackbox.owners(pid,opened_at_ms,agent) VALUES(1,1,'urn:agent:alice')");
   database.run(
       "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$; CREATE "
       "TRIGGER refuse BEFORE DELETE ON ackbox.owners FOR EACH ROW EXECUTE FUNCTION refuse()");

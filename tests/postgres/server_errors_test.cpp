@@ -11,6 +11,7 @@
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/postgres.hpp"
 #include "base/mutex.hpp"
+#include "postgres/connection.hpp"
 #include "support/comes_to.hpp"
 #include "support/manual_clock.hpp"
 #include "support/postgres_client.hpp"
@@ -120,6 +121,24 @@ TEST_CASE("P13: a lock that keeps the whole delivery out makes a process unwell 
     agent.clock->advance(std::chrono::seconds(1));
     return agent.manager.getStats().pending == 0;
   }));
+}
+
+TEST_CASE("P13: a process that opens the database of another agent's process says so, and a replica does not") {
+  const PostgresDatabase database;
+  Records records;
+  const auto open = [&](const std::string& agent) {
+    OutboxOptions options;
+    options.agent = agent;
+    options.log = records.sink();
+    return OutboxManager::open(PostgresLocation{database.location()}, options);
+  };
+  const OutboxManager alice = open("urn:agent:alice");
+  {
+    const OutboxManager replica = open("urn:agent:alice");
+    CHECK_FALSE(records.have("other-agent"));
+  }
+  const OutboxManager bob = open("urn:agent:bob");
+  CHECK(records.have("other-agent file=" + ackbox::postgres::nameOf(database.location()) + " agent=urn:agent:alice"));
 }
 
 }  // namespace server_errors_test

@@ -30,6 +30,13 @@ public:
   void notDurable(const std::string& why) {
     log_.writeUnasked(LogLevel::warning, "not-durable", name_, why, {{"file", name_}});
   }
+  void notAlone(const std::string& agent) {
+    log_.writeUnasked(LogLevel::warning, "other-agent", name_,
+                      "a process of agent '" + agent +
+                          "' has the database open: each of the two sends the other's messages in its own name; give "
+                          "each agent a database of its own",
+                      {{"file", name_}, {"agent", agent}});
+  }
   void lost(const std::string& cause) override {
     log_.write(
         LogLevel::warning, "database-away",
@@ -70,6 +77,9 @@ public:
     auto store = std::make_unique<store::postgres::PostgresStore>(location_, options, token_, events);
     if (const std::string& why = store->whyUnsafe(); !why.empty()) {
       events->notDurable(why);
+    }
+    if (const std::string& agent = store->otherAgent(); !agent.empty()) {
+      events->notAlone(agent);
     }
     return store;
   }

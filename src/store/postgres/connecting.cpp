@@ -41,6 +41,7 @@ void PostgresStore::Impl::open() {
     peers.configure();
     owners.registerSelf();
     owners.releaseDead();
+    otherAgent = owners.otherAgent();
     connection.execute("COMMIT");
   } catch (...) {
     connection.execute("ROLLBACK");

@@ -100,6 +100,7 @@ struct PostgresStore::Impl {
   std::uint64_t epoch = 0;
   OpeningLook look;
   std::string unsafe;
+  std::string otherAgent;
   const std::shared_ptr<ConnectionEvents> events;
   // Set from the loss of the connection until there is another.
   std::optional<SteadyTime> lostAt;

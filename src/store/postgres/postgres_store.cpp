@@ -358,6 +358,10 @@ const std::string& PostgresStore::whyUnsafe() const noexcept {
   return impl_->unsafe;
 }
 
+const std::string& PostgresStore::otherAgent() const noexcept {
+  return impl_->otherAgent;
+}
+
 PGconn* PostgresStore::handlersConnection() noexcept {
   return impl_->scopes.lend();
 }

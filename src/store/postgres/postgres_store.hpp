@@ -80,6 +80,8 @@ public:
 
   /// Why a power cut may lose what is acknowledged, as of the opening; empty: nothing is known against it.
   [[nodiscard]] const std::string& whyUnsafe() const noexcept;
+  /// Another agent whose process had the database open, as of the opening; empty: none was known.
+  [[nodiscard]] const std::string& otherAgent() const noexcept;
   /// For handlers; their statements are part of the transaction.
   [[nodiscard]] PGconn* handlersConnection() noexcept;
   /// Of the server's process; for tests that end it.

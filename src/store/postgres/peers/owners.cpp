@@ -7,14 +7,22 @@ namespace ackbox::store::postgres {
 void Owners::registerSelf() {
   context_.owner =
       context_.connection
-          .run("INSERT INTO #owners(pid,opened_at_ms,deferred_handlers,applications) VALUES($1,$2,$3,$4) RETURNING id",
-               getpid(), context_.now(), said_.handlers, *said_.applications)
+          .run(
+              "INSERT INTO #owners(pid,opened_at_ms,deferred_handlers,applications,agent) VALUES($1,$2,$3,$4,$5) "
+              "RETURNING id",
+              getpid(), context_.now(), said_.handlers, *said_.applications, context_.options.agent)
           .front()
           .integer(0);
   context_.connection.run(
       "SELECT pg_advisory_lock(c.id,$1::integer),pg_advisory_lock(c.id,$1::integer) FROM "
       "(SELECT '#meta'::regclass::oid::integer AS id) AS c",
       context_.owner);
+}
+
+std::string Owners::otherAgent() {
+  const Result other = context_.connection.run(
+      "SELECT agent FROM #owners WHERE agent<>$1 AND #lives(id) ORDER BY id LIMIT 1", context_.options.agent);
+  return other.empty() ? std::string() : other.front().text(0);
 }
 
 std::string Owners::whetherHeld() const {

@@ -21,6 +21,8 @@ public:
 
   /// In a transaction; takes the lock twice, which the transaction's end does not release.
   void registerSelf();
+  /// The agent of another process that has the store open, if it is not this one's; else empty.
+  [[nodiscard]] std::string otherAgent();
   /// SQL: whether the connection has the lock still, which foreign code on it may have released. It releases the lock
   /// once and takes it again, so no other process can have it in between.
   [[nodiscard]] std::string whetherHeld() const;

@@ -26,7 +26,8 @@ CREATE TABLE #owners(  -- the processes that have the store open; each holds an 
   pid bigint NOT NULL,
   opened_at_ms bigint NOT NULL,
   deferred_handlers bigint NOT NULL DEFAULT 0,
-  applications text NOT NULL DEFAULT ''
+  applications text NOT NULL DEFAULT '',
+  agent text NOT NULL
 );
 CREATE TABLE #peers(
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
