@@ -291,6 +291,8 @@ enum class FailedFor : std::uint8_t {
   race,
   /// A lock that another transaction holds for more than a moment: each job alone, and the one that needs it later.
   lock,
+  /// Such a lock kept the transaction from beginning: all of them later.
+  lockOfAll,
   /// The store is out of reach, or has not said whether it committed: none of them.
   absence,
 };

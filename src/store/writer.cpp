@@ -282,11 +282,13 @@ bool Writer::commitAndFinish(Job* first, WhenLocked whenLocked, AfterRelease& af
 void Writer::commitEach(Job* first, AfterRelease& afterRelease) noexcept {
   // One lock may keep out many of them.
   WhenLocked whenLocked = WhenLocked::wait;
+  bool allLocked = false;
   while (first != nullptr) {
     Job* next = std::exchange(first->next_, nullptr);
     call(afterRelease);
-    const bool follows = kept_.isBefore(*first);
+    const bool follows = allLocked || kept_.isBefore(*first);
     const std::error_code failure = follows ? std::error_code() : tryAlone(*first, whenLocked);
+    allLocked = allLocked || isLockOfAll(failure);
     if (follows || isKeptOut(failure)) {
       keep(*first, failure);
       whenLocked = WhenLocked::leave;
@@ -311,18 +313,20 @@ void Writer::retryKept(AfterRelease& afterRelease) noexcept {
   const std::size_t from = std::exchange(retryFrom_, 0);
   std::size_t place = 0;
   std::size_t keptAgain = 0;
+  bool allLocked = false;
   for (Job* job = kept_.takeAll(); job != nullptr; ++place) {
     Job* const next = std::exchange(job->next_, nullptr);
     call(afterRelease);
     if (job->keptUntil_ == SteadyTime()) {
       job->keptUntil_ = store_.steadyNow() + store_.lockWaitMost();
     }
-    const bool isTurn = place >= from && place < from + kRetriedMax;
+    const bool isTurn = !allLocked && place >= from && place < from + kRetriedMax;
     std::error_code failure = make_error_code(Errc::databaseBusy);
     bool isKept = true;
     if (isTurn && !kept_.isBefore(*job)) {
       failure = tryAlone(*job, WhenLocked::leave);
       isKept = isKeptOut(failure);
+      allLocked = isLockOfAll(failure);
     } else {
       why_.swap(job->why_);
     }
@@ -343,7 +347,11 @@ void Writer::retryKept(AfterRelease& afterRelease) noexcept {
 }
 
 bool Writer::isKeptOut(const std::error_code& failure) const noexcept {
-  return failure && store_.failedFor() == FailedFor::lock;
+  return failure && (store_.failedFor() == FailedFor::lock || isLockOfAll(failure));
+}
+
+bool Writer::isLockOfAll(const std::error_code& failure) const noexcept {
+  return failure && store_.failedFor() == FailedFor::lockOfAll;
 }
 
 bool Writer::isOfAll(const std::error_code& failure) const noexcept {

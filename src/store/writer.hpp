@@ -112,6 +112,8 @@ private:
   void keep(Job& job, const std::error_code& failure) noexcept;
   void retryKept(AfterRelease& afterRelease) noexcept;
   [[nodiscard]] bool isKeptOut(const std::error_code& failure) const noexcept;
+  /// As `isKeptOut`, and no other job could begin either.
+  [[nodiscard]] bool isLockOfAll(const std::error_code& failure) const noexcept;
   [[nodiscard]] bool isOfAll(const std::error_code& failure) const noexcept;
   std::error_code tryAlone(Job& job, WhenLocked whenLocked) noexcept;
   std::error_code tryCommit(Job* first, WhenLocked whenLocked) noexcept;

@@ -48,6 +48,9 @@ struct Receiver {
     } else {
       answerOf(connection, statement);
     }
+    if (frame.type == "replying twice") {
+      transaction.enqueue(reply);
+    }
     return frame.type == "refused" ? HandlerResult::reject("no") : HandlerResult::ack();
   }
 
@@ -228,6 +231,51 @@ TEST_CASE("P12: a frame whose handler has the server end the connection is handl
                       statement("c", "SELECT 1")}) == std::vector<std::string>{"200", "ack", "nack", "ack"});
   CHECK(bob.database.run("SELECT last_value FROM tries") == "2");
   CHECK(bob.effects() == "a-1,c-1");
+}
+
+TEST_CASE("P12: a connection whose end shows only behind the handler is that handler's, too") {
+  Receiver bob;
+  bob.database.run("CREATE SEQUENCE tries");
+  bob.database.run(
+      "CREATE FUNCTION ending() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.data='end-1' THEN PERFORM "
+      "nextval('tries'),pg_terminate_backend(pg_backend_pid()); END IF; RETURN NULL; END $$");
+  bob.database.run(
+      "CREATE CONSTRAINT TRIGGER ending AFTER INSERT ON effects DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE "
+      "FUNCTION ending()");
+  CHECK(bob.outcomes({statement("a", "SELECT 1"), statement("end", "SELECT 1"), statement("c", "SELECT 1")}) ==
+        std::vector<std::string>{"200", "ack", "nack", "ack"});
+  CHECK(bob.database.run("SELECT last_value FROM tries") == "2");
+  CHECK(bob.effects() == "a-1,c-1");
+}
+
+TEST_CASE("P4: what handlers enqueue by SQL and by their transaction to one session has numbers without a gap") {
+  Receiver bob;
+  const std::string enqueue = "SELECT ackbox.enqueue('default','replies','test','{}')";
+  CHECK(bob.outcomes({statement("a", enqueue), statement("b", enqueue, "replying twice"),
+                      statement("c", "SELECT 1")}) == std::vector<std::string>{"200", "ack", "ack", "ack"});
+  CHECK(bob.database.run("SELECT string_agg(sequence::text,',' ORDER BY id) FROM ackbox.outbox") == "1,2,3,4,5,6");
+  CHECK(OutboxReader(bob.manager).verify().findings.empty());
+}
+
+TEST_CASE("P12: a handler's temporary tables end with its frame, whatever their names") {
+  Receiver bob;
+  std::string made;
+  SUBCASE("of a type") {
+    made = "CREATE TEMP TABLE text(a int)";
+  }
+  SUBCASE("of a type, as a domain") {
+    made = "CREATE DOMAIN pg_temp.bytea AS pg_catalog.text";
+  }
+  SUBCASE("whose rows the commit may not delete") {
+    made =
+        "CREATE TEMP TABLE parents(id int PRIMARY KEY) ON COMMIT DELETE ROWS; CREATE TEMP TABLE children(id int "
+        "REFERENCES parents) ON COMMIT DELETE ROWS; INSERT INTO parents VALUES(1)";
+  }
+  CHECK(bob.outcomes({statement("a", made), statement("b", "SELECT 1")}).back() == "ack");
+  CHECK(bob.outcomes({statement("c", "SELECT 1")}) == std::vector<std::string>{"200", "ack"});
+  CHECK(bob.manager.enqueue("s", "test", "1").accepted());
+  CHECK(bob.outcomes({statement("d", "CREATE TEMP TABLE parents(id int); INSERT INTO parents VALUES(1)")}).back() ==
+        "ack");
 }
 
 TEST_CASE("P5: a result that a handler has not read is dropped, and a COMMIT that it has not read is noticed") {

@@ -203,6 +203,40 @@ TEST_CASE("P12: behind each group some of those that wait for locks are tried, i
   }
 }
 
+TEST_CASE("P12: a lock that lets no transaction begin is waited for, too, and tried once behind each group") {
+  const auto clock = std::make_shared<ManualClock>();
+  OutboxOptions options = patient(std::chrono::seconds(5));
+  options.clock = clock;
+  Shop shop(options);
+  int tries = 0;
+  store::Writer writer(shop.store, {}, [&](const std::error_code& /*error*/, const std::string& /*why*/) { ++tries; });
+  shop.application.run("BEGIN; LOCK TABLE ackbox.schema IN ACCESS EXCLUSIVE MODE");
+  Enqueue first("s");
+  Enqueue second("t");
+  CHECK_FALSE(writer.commitHere(first));
+  for (Enqueue* const job : {&first, &second}) {
+    writer.submit(*job);
+  }
+  CHECK(writer.runOnce());
+  tries = 0;
+  CHECK(writer.runOnce());
+  CHECK(tries == 1);
+  CHECK_FALSE((first.isDone || second.isDone));
+  SUBCASE("until it is free") {
+    shop.application.run("ROLLBACK");
+    while (writer.runOnce()) {
+    }
+    CHECK(first.receipt.isNew());
+    CHECK(second.receipt.isNew());
+  }
+  SUBCASE("up to busyTimeout") {
+    clock->advance(std::chrono::seconds(5));
+    CHECK(writer.runOnce());
+    CHECK(first.failure == Errc::databaseBusy);
+    CHECK(second.failure == Errc::databaseBusy);
+  }
+}
+
 TEST_CASE("P12: a claim passes over what another process is claiming in an open transaction, and waits for nothing") {
   const PostgresDatabase database;
   PostgresStore stopped(database.location(), {});
@@ -347,6 +381,31 @@ TEST_CASE("a sender's sessions are not passed over while another transaction hol
   shop.application.run("COMMIT");
   place = {};
   CHECK(forget().kept == 1);
+}
+
+TEST_CASE("P12: what another process has forgotten of a sender meanwhile is not taken off its share once more") {
+  Shop shop(kLong);
+  FrameResult refused;
+  refused.outcome = Outcome::term;
+  FrameResult done;
+  done.outcome = Outcome::ack;
+  finishRow(shop.store, claimRow(shop.store, acceptFrame(shop.store, inboundFrame(1))).row, refused);
+  finishRow(shop.store, claimRow(shop.store, acceptFrame(shop.store, inboundFrame(0, ""))).row, done);
+  const auto kept = [&](const std::string& table) { return shop.database.run("SELECT count(*) FROM ackbox." + table); };
+  REQUIRE(kept("inbox_results") == "1");
+  REQUIRE(kept("processed_messages") != "0");
+  // As of rows that are read, and have gone before they are deleted.
+  shop.database.run("CREATE FUNCTION keeping() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
+  for (const char* const table : {"inbox_results", "processed_messages"}) {
+    shop.database.run(std::string("CREATE TRIGGER keeping BEFORE DELETE ON ackbox.") + table +
+                      " FOR EACH ROW EXECUTE FUNCTION keeping()");
+  }
+  store::ForgetPlace place;
+  const ForgetReport report =
+      inTransaction(shop.store, [&] { return shop.store.inboundMarks().forgetSender("urn:peer", {}, place, 100); });
+  CHECK(report.marks == 0);
+  const store::postgres::PostgresReader reader(shop.database.location(), shop.options);
+  CHECK(reader.verify().findings.empty());
 }
 
 TEST_CASE("a refused enqueue leaves no session behind") {

@@ -14,7 +14,8 @@ namespace {
 
 // SQL: undoes what `SET CONSTRAINTS ALL IMMEDIATE` has set, for the rest of the transaction.
 constexpr const char* kDeferring =
-    "SELECT coalesce((SELECT 'SET CONSTRAINTS '||string_agg(format('%I.%I',n.nspname,c.conname),',')||' DEFERRED;' "
+    "SELECT coalesce((SELECT 'SET CONSTRAINTS "
+    "'||pg_catalog.string_agg(pg_catalog.format('%I.%I',n.nspname,c.conname),',')||' DEFERRED;' "
     "FROM "
     "pg_catalog.pg_constraint AS c JOIN pg_catalog.pg_namespace AS n ON n.oid=c.connamespace WHERE c.condeferred AND "
     "NOT pg_catalog.pg_is_other_temp_schema(n.oid) AND pg_catalog.has_schema_privilege(n.oid,'USAGE')),'')";
@@ -60,7 +61,8 @@ void HandlerScopes::handlerEnded() {
 // Deferred constraints are checked as the handler has left the session, and once: what comes before the restoration is
 // the handler's, and nothing of it is left for the commit.
 std::string HandlerScopes::restoring() {
-  std::string statements = "SET CONSTRAINTS ALL IMMEDIATE;CLOSE ALL;UNLISTEN *;RESET SESSION AUTHORIZATION;RESET ROLE;";
+  std::string statements =
+      "SET CONSTRAINTS ALL IMMEDIATE;CLOSE ALL;DISCARD TEMP;UNLISTEN *;RESET SESSION AUTHORIZATION;RESET ROLE;";
   constexpr std::chrono::seconds kKnown(1);
   const SteadyTime now = context_.clock.steadyNow();
   if (!deferringAt_ || now - *deferringAt_ >= kKnown) {

@@ -32,6 +32,8 @@ public:
   void undo();
   /// The connection, for the handler of the scope.
   [[nodiscard]] PGconn* lend() noexcept;
+  /// Whether the handler of the scope has had the connection.
+  [[nodiscard]] bool isLent() const noexcept { return isLent_; }
 
 private:
   [[nodiscard]] std::string restoring();
@@ -44,7 +46,6 @@ private:
   int depth_ = 0;
   bool isSynced_ = true;
   std::string waits_;
-  // The handler of the scope has had the connection.
   bool isLent_ = false;
   // SQL: the constraints that begin as deferred are deferred again; and when it was made.
   std::string deferring_;

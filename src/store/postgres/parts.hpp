@@ -54,6 +54,9 @@ struct PostgresStore::Impl {
   void requireOrigin();
   [[nodiscard]] bool hasCommitted();
   [[nodiscard]] FailedFor whyFailed() const noexcept;
+  [[nodiscard]] bool isLostByHandler() noexcept;
+  /// Ends a scope of `scopes`.
+  void endScope(void (*end)(HandlerScopes&));
   void begun(const Row& meta);
   template <typename Step>
   void each(const Step& step) {
@@ -91,7 +94,7 @@ struct PostgresStore::Impl {
                                          &latencies, &settles,  &peers, &peerResets, &discovery, &owners};
   // Those that an enqueue changes, in that order.
   const std::vector<Memory*> ofEnqueues = {&rows, &counts, &outbox};
-  HandlerOutbox handlerOutbox{context, outbox, ofEnqueues};
+  HandlerOutbox handlerOutbox{context, scopes, rows, outbox, ofEnqueues};
 
   std::optional<Notifier> notifier;
   std::string origin;

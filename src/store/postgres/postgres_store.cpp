@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kLockWaitShort(10);
 FailedFor PostgresStore::Impl::whyFailed() const noexcept {
   if (!hasBegun) {
     // The server was asked twice already.
-    return connection.isLost() ? FailedFor::absence : FailedFor::job;
+    return connection.isLost() ? FailedFor::absence : connection.hasMetLock() ? FailedFor::lockOfAll : FailedFor::job;
   }
   if (isUnknown) {
     // What is durable could be stored twice.
@@ -33,6 +33,24 @@ FailedFor PostgresStore::Impl::whyFailed() const noexcept {
     return FailedFor::race;
   }
   return connection.hasMetLock() ? FailedFor::lock : FailedFor::job;
+}
+
+// A server that ends the connection twice within handlers, and is there in between, does so because of a handler.
+bool PostgresStore::Impl::isLostByHandler() noexcept {
+  return ++lostInHandlers > 1;
+}
+
+// The end of the connection may be noticed only there.
+void PostgresStore::Impl::endScope(void (*end)(HandlerScopes&)) {
+  const bool wasLent = scopes.isLent();
+  try {
+    end(scopes);
+  } catch (const Error& error) {
+    if (wasLent && error.code() != Errc::handlerEndedTransaction && connection.isLost() && isLostByHandler()) {
+      throw Error(Errc::handlerEndedTransaction, error.what());
+    }
+    throw;
+  }
 }
 
 void PostgresStore::Impl::begun(const Row& meta) {
@@ -180,13 +198,17 @@ void PostgresStore::savepoint() {
 }
 
 void PostgresStore::releaseSavepoint() {
-  impl_->scopes.release();
+  const bool wasLent = impl_->scopes.isLent();
+  impl_->endScope([](HandlerScopes& scopes) { scopes.release(); });
   impl_->handlerOutbox.kept();
   impl_->each([](Memory& memory) { memory.scopeReleased(); });
+  if (wasLent) {
+    impl_->rows.forget();
+  }
 }
 
 void PostgresStore::rollbackToSavepoint() {
-  impl_->scopes.undo();
+  impl_->endScope([](HandlerScopes& scopes) { scopes.undo(); });
   impl_->handlerOutbox.undone();
   impl_->each([](Memory& memory) { memory.scopeUndone(); });
 }
@@ -203,9 +225,8 @@ bool PostgresStore::transactionLost() const noexcept {
   return !impl_->connection.inTransaction();
 }
 
-// A server that ends the connection twice within handlers, and is there in between, does so because of a handler.
 Errc PostgresStore::whyTransactionLost(const std::exception_ptr& thrown) noexcept {
-  if (!impl_->connection.isLost() || impl_->connection.isReset() || ++impl_->lostInHandlers > 1) {
+  if (!impl_->connection.isLost() || impl_->connection.isReset() || impl_->isLostByHandler()) {
     return Errc::handlerEndedTransaction;
   }
   return thrown ? static_cast<Errc>(store::errorOf(thrown).value()) : Errc::ioError;

@@ -167,12 +167,19 @@ std::size_t InboundMarks::forgetResults(std::string_view source, std::optional<s
     Columns columns(row);
     columns >> place.id >> place.source >> place.origin >> place.session >> place.sequence;
     if (place.source == source && (!origin || place.origin == *origin)) {
-      context_.connection.run(
-          "DELETE FROM #inbox_results WHERE frame_id=$1 AND source=$2 AND origin=$3 AND session=$4 AND sequence=$5",
-          place.id, place.source, place.origin, place.session, place.sequence);
-      context_.shares.add(source,
-                          -shareOfResult(source, place.origin, place.session, place.id, row.as<std::size_t>(5)));
-      ++report.marks;
+      const std::size_t dropped =
+          context_.connection
+              .run(
+                  "DELETE FROM #inbox_results WHERE frame_id=$1 AND source=$2 AND origin=$3 AND session=$4 AND "
+                  "sequence=$5",
+                  place.id, place.source, place.origin, place.session, place.sequence)
+              .changed();
+      // Another process may have dropped it meanwhile.
+      if (dropped != 0) {
+        context_.shares.add(source,
+                            -shareOfResult(source, place.origin, place.session, place.id, row.as<std::size_t>(5)));
+        ++report.marks;
+      }
     }
   }
   return found.size();
@@ -187,9 +194,13 @@ std::size_t InboundMarks::forgetMarks(std::string_view source, ForgetPlace& plac
     place.id = row.text(0);
     place.source = row.text(1);
     if (place.source == source) {
-      context_.connection.run("DELETE FROM #processed_messages WHERE id=$1 AND source=$2", place.id, source);
-      context_.shares.add(source, -shareOfMark(source, place.id));
-      ++report.marks;
+      const std::size_t dropped =
+          context_.connection.run("DELETE FROM #processed_messages WHERE id=$1 AND source=$2", place.id, source)
+              .changed();
+      if (dropped != 0) {
+        context_.shares.add(source, -shareOfMark(source, place.id));
+        ++report.marks;
+      }
     }
   }
   return found.size();

@@ -19,6 +19,10 @@ auto HandlerOutbox::inScope(const Work& work) {
   Connection& connection = context_.connection;
   connection.planByIndex();
   followUndo();
+  if (scopes_.isLent()) {
+    // The handler may have enqueued by SQL to the same sessions.
+    rows_.forget();
+  }
   for (Memory* const memory : memories_) {
     memory->scopeBegun();
   }

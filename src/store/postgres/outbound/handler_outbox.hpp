@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "store/postgres/context.hpp"
+#include "store/postgres/handler_scopes.hpp"
 #include "store/postgres/memory.hpp"
+#include "store/postgres/outbound/new_rows.hpp"
 #include "store/store.hpp"
 
 namespace ackbox::store::postgres {
@@ -20,8 +22,9 @@ namespace ackbox::store::postgres {
 class HandlerOutbox final : public store::Outbox {
 public:
   /// `memories`: those that an enqueue changes, in the order of a commit.
-  HandlerOutbox(Context& context, store::Outbox& outbox, std::span<Memory* const> memories)
-      : context_(context), outbox_(outbox), memories_(memories) {}
+  HandlerOutbox(Context& context, const HandlerScopes& scopes, NewRows& rows, store::Outbox& outbox,
+                std::span<Memory* const> memories)
+      : context_(context), scopes_(scopes), rows_(rows), outbox_(outbox), memories_(memories) {}
 
   EnqueueReceipt enqueue(const Frame& frame) override;
   PublishReceipt publish(const Frame& frame) override;
@@ -42,6 +45,8 @@ private:
   void closeScopes() noexcept;
 
   Context& context_;
+  const HandlerScopes& scopes_;
+  NewRows& rows_;
   store::Outbox& outbox_;
   const std::span<Memory* const> memories_;
   // The last message of each enqueue that was stored, each with an open scope of the memories.
