@@ -407,10 +407,10 @@ class ClientTest(unittest.TestCase):
     def test_a_duration_is_a_number_of_seconds_or_a_timedelta(self):
         short = datetime.timedelta(milliseconds=1)
         line = json.dumps({"receipt": "r1", "run": 1, "event": session_event(4).raw}).encode() + b"\n"
-        server, client = self.serve((200, {}, b'{"message_id":"m1","state":"pending"}'), (200, {}, line),
+        server, client = self.serve((200, {}, b'{"message_id":"m1","state":"acked"}'), (200, {}, line),
                                     (200, {}, b'{"results":[{"receipt":"r1","status":"settled"}]}'),
                                     problem(503, "Busy"), retry_for=short, timeout=datetime.timedelta(seconds=20))
-        self.assertEqual(client.message("m1", wait=short)["state"], "pending")
+        self.assertEqual(client.message("m1", wait=short)["state"], "acked")
         frames = client.receive()
         self.assertTrue(next(frames).retry("later", after=datetime.timedelta(minutes=2)))
         frames.close()
