@@ -86,8 +86,7 @@ enum class Errc {
   schemaTooOld = 28,
   /// The tables are of an earlier version than this release's. Run `ackbox migrate`, or call
   /// `OutboxOperator::migrateFile`, while no process has the outbox open; of a database, `migrateDatabase` at any time.
-  /// The
-  /// tables are untouched.
+  /// The tables are untouched.
   schemaOutdated = 29,
   /// The PostgreSQL database is reached through a pooler, which keeps neither locks nor prepared statements. Connect to
   /// the server itself; a `PgOutboxWriter` works behind a pooler.

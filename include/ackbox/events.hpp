@@ -85,8 +85,7 @@ enum class PeerResetKind : std::uint8_t {
   peerRestored,
   /// In a session, the peer has accepted a message that this store does not know, or it has seen a later epoch of this
   /// store: this outbox was restored from a backup, or is a copy of one that is in use. The peer is `held` and gets
-  /// only
-  /// probes, because it would take new messages for duplicates of others. Reported once in each run.
+  /// only probes, because it would take new messages for duplicates of others. Reported once in each run.
   selfRestored,
 };
 

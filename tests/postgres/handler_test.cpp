@@ -278,6 +278,16 @@ TEST_CASE("P12: a handler's temporary tables end with its frame, whatever their 
         "ack");
 }
 
+TEST_CASE("P12: functions of the application with names of the server's own break no frame") {
+  Receiver bob;
+  bob.database.run(
+      "CREATE FUNCTION format(text,name,name) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$");
+  bob.database.run(
+      "CREATE TABLE parents(id int PRIMARY KEY); CREATE TABLE children(id int REFERENCES parents DEFERRABLE INITIALLY "
+      "DEFERRED)");
+  CHECK(bob.outcomes({statement("a", "SELECT 1")}) == std::vector<std::string>{"200", "ack"});
+}
+
 TEST_CASE("P5: a result that a handler has not read is dropped, and a COMMIT that it has not read is noticed") {
   Receiver bob;
   CHECK(bob.outcomes({statement("a", "a result that is not read"), statement("b", "SELECT 1")}) ==

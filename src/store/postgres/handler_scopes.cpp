@@ -14,9 +14,8 @@ namespace {
 
 // SQL: undoes what `SET CONSTRAINTS ALL IMMEDIATE` has set, for the rest of the transaction.
 constexpr const char* kDeferring =
-    "SELECT coalesce((SELECT 'SET CONSTRAINTS "
-    "'||pg_catalog.string_agg(pg_catalog.format('%I.%I',n.nspname,c.conname),',')||' DEFERRED;' "
-    "FROM "
+    "SELECT coalesce((SELECT 'SET CONSTRAINTS '||"
+    "pg_catalog.string_agg(pg_catalog.format('%I.%I',n.nspname,c.conname),',')||' DEFERRED;' FROM "
     "pg_catalog.pg_constraint AS c JOIN pg_catalog.pg_namespace AS n ON n.oid=c.connamespace WHERE c.condeferred AND "
     "NOT pg_catalog.pg_is_other_temp_schema(n.oid) AND pg_catalog.has_schema_privilege(n.oid,'USAGE')),'')";
 

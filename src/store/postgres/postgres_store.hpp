@@ -80,7 +80,7 @@ public:
 
   /// Why a power cut may lose what is acknowledged, as of the opening; empty: nothing is known against it.
   [[nodiscard]] const std::string& whyUnsafe() const noexcept;
-  /// Another agent whose process had the database open, as of the opening; empty: none was known.
+  /// As of the opening: the agent of another process that has the database open; empty: all are of this one.
   [[nodiscard]] const std::string& otherAgent() const noexcept;
   /// For handlers; their statements are part of the transaction.
   [[nodiscard]] PGconn* handlersConnection() noexcept;
