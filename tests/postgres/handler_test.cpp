@@ -128,6 +128,15 @@ TEST_CASE("P5: a handler that breaks its transaction, and acknowledges, spoils i
              "DEFERRABLE INITIALLY DEFERRED)");
     broken = "INSERT INTO children VALUES(7)";
   }
+  SUBCASE("a deferred trigger breaks a constraint that it defers again") {
+    answerOf(locking.connection.get(),
+             "CREATE TABLE parents(id integer PRIMARY KEY); CREATE TABLE children(parent integer REFERENCES parents "
+             "DEFERRABLE INITIALLY DEFERRED); CREATE FUNCTION deferring() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+             "SET CONSTRAINTS ALL DEFERRED; INSERT INTO children VALUES(7); RETURN NULL; END $$; CREATE TABLE "
+             "again(id integer); CREATE CONSTRAINT TRIGGER deferring AFTER INSERT ON again DEFERRABLE INITIALLY "
+             "DEFERRED FOR EACH ROW EXECUTE FUNCTION deferring()");
+    broken = "INSERT INTO again VALUES(1)";
+  }
   SUBCASE("a deferred key is there twice") {
     answerOf(locking.connection.get(), "CREATE TABLE twice(id integer UNIQUE DEFERRABLE INITIALLY DEFERRED)");
     broken = "INSERT INTO twice VALUES(1),(1)";

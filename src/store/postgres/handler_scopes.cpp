@@ -57,11 +57,13 @@ void HandlerScopes::handlerEnded() {
   }
 }
 
-// Deferred constraints are checked as the handler has left the session, and once: what comes before the restoration is
-// the handler's, and nothing of it is left for the commit.
+// Deferred constraints are checked as the handler has left the session: what comes before the restoration is the
+// handler's, and nothing of it is left for the commit. A trigger that runs in these checks may defer what it breaks
+// itself, so they are made twice.
 std::string HandlerScopes::restoring() {
   std::string statements =
-      "SET CONSTRAINTS ALL IMMEDIATE;CLOSE ALL;DISCARD TEMP;UNLISTEN *;RESET SESSION AUTHORIZATION;RESET ROLE;";
+      "SET CONSTRAINTS ALL IMMEDIATE;SET CONSTRAINTS ALL IMMEDIATE;CLOSE ALL;DISCARD TEMP;UNLISTEN *;"
+      "RESET SESSION AUTHORIZATION;RESET ROLE;";
   constexpr std::chrono::seconds kKnown(1);
   const SteadyTime now = context_.clock.steadyNow();
   if (!deferringAt_ || now - *deferringAt_ >= kKnown) {
