@@ -22,14 +22,15 @@ if(TARGET ackbox_postgres)
 endif()
 install(EXPORT ackboxTargets NAMESPACE ackbox:: DESTINATION ${ackbox_package_dir} COMPONENT development)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libackbox-dev COMPONENT development)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libackbox-dev COMPONENT development)
 
 # From the file's folder up to the prefix, so that an installation can be moved.
 file(RELATIVE_PATH ACKBOX_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 # By its path where it is static: -lackbox would find the shared library of the C functions.
 set(ACKBOX_PC_LIBRARY "\${libdir}/${CMAKE_STATIC_LIBRARY_PREFIX}ackbox${CMAKE_STATIC_LIBRARY_SUFFIX}")
 set(ACKBOX_PC_POSTGRES_LIBRARY "\${libdir}/${CMAKE_STATIC_LIBRARY_PREFIX}ackbox_postgres${CMAKE_STATIC_LIBRARY_SUFFIX}")
+set(ACKBOX_PC_REQUIRES Requires)
 if(BUILD_SHARED_LIBS)
+  set(ACKBOX_PC_REQUIRES Requires.private)
   set(ACKBOX_PC_LIBRARY "-L\${libdir} -lackbox")
   set(ACKBOX_PC_POSTGRES_LIBRARY "-L\${libdir} -lackbox_postgres")
 endif()
@@ -53,5 +54,7 @@ install(FILES ${PROJECT_BINARY_DIR}/ackboxConfig.cmake ${PROJECT_BINARY_DIR}/ack
         DESTINATION ${ackbox_package_dir} COMPONENT development)
 
 if(PROJECT_IS_TOP_LEVEL)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libackbox-dev
+          COMPONENT development PATTERN "__pycache__" EXCLUDE PATTERN "node_modules" EXCLUDE)
   include(packages)
 endif()

@@ -6,7 +6,9 @@ Two builds of the same sources are the same, byte for byte.
 """
 
 import base64
+import gzip
 import hashlib
+import io
 import os
 import re
 import stat
@@ -35,6 +37,7 @@ def metadata():
         "Version: " + version(),
         "Summary: Client of `ackbox serve`, a durable outbox: enqueue, receive, and effects that happen once",
         "License: MIT",
+        "License-File: LICENSE",
         "Requires-Python: >=3.9",
         "Classifier: License :: OSI Approved :: MIT License",
         "Classifier: Operating System :: POSIX :: Linux",
@@ -67,6 +70,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None, 
         files.extend(program_files(program))
     pure = "true" if program is None else "false"
     files.append((info + "/METADATA", metadata(), 0o644))
+    files.append((info + "/LICENSE", read("LICENSE"), 0o644))
     files.append((info + "/WHEEL", ("Wheel-Version: 1.0\nGenerator: ackbox\nRoot-Is-Purelib: %s\nTag: %s\n"
                                     % (pure, tag)).encode(), 0o644))
     files.append((info + "/entry_points.txt", b"[console_scripts]\nackbox = ackbox.__main__:main\n", 0o644))
@@ -89,10 +93,18 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None, 
 
 def build_sdist(sdist_directory, config_settings=None):
     stem = "%s-%s" % (NAME, version())
-    with tarfile.open(os.path.join(sdist_directory, stem + ".tar.gz"), "w:gz") as archive:
-        for name in ("README.md", "pyproject.toml", "build_backend.py", NAME):
-            archive.add(os.path.join(ROOT, name), stem + "/" + name,
-                        filter=lambda entry: None if "__pycache__" in entry.name else entry)
+    files = {name: read(name) for name in ("LICENSE", "README.md", "pyproject.toml", "build_backend.py")}
+    files.update((NAME + "/" + name, read(NAME, name)) for name in sorted(os.listdir(os.path.join(ROOT, NAME)))
+                 if name.endswith((".py", ".typed")))
+    files["PKG-INFO"] = metadata()
+    # The same bytes each time.
+    with open(os.path.join(sdist_directory, stem + ".tar.gz"), "wb") as file, \
+            gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed, \
+            tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(stem + "/" + name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
     return stem + ".tar.gz"
 
 

@@ -28,7 +28,7 @@ class Ackbox(ConanFile):
         self.version = re.search(r"project\(ackbox VERSION ([0-9.]+)", lists).group(1)
 
     def export_sources(self):
-        for part in ("CMakeLists.txt", "LICENSE", "cmake/*", "include/*", "src/*", "proto/*"):
+        for part in ("CMakeLists.txt", "LICENSE", "cmake/*", "examples/*", "include/*", "src/*", "proto/*"):
             copy(self, part, src=os.path.join(self.recipe_folder, ROOT), dst=self.export_sources_folder)
 
     def validate(self):

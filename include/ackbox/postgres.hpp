@@ -51,9 +51,13 @@ public:
   /// which `synchronous_commit` is off gets it on, unless that is `processCrash`. The peers are those of the database.
   /// A manager finds the messages at its next poll.
   ///
-  /// Throws `Error`: `schemaMissing`, `schemaTooNew`, `schemaTooOld`, `schemaOutdated`, `ioError`, `databaseError`.
+  /// Throws `Error`: `schemaMissing`, `schemaTooNew`, `schemaTooOld`, `schemaOutdated`, `ioError`, `databaseError`;
+  /// `databaseBusy` while the tables are being migrated; `invalidOption` for an option, or a `client_encoding` of the
+  /// connection other than UTF8. A transaction that the connection is in may have failed then.
   explicit PgOutboxWriter(pg_conn* connection, OutboxOptions options = {});
-  /// With the options of `manager`, and its peers. `OutboxManager::notify` after the commit saves the wait for a poll.
+  /// With the options of `manager`, and the peers that these name: those of the database too with `adoptPeers`, but not
+  /// those that were added at run time without it. Throws the same. `OutboxManager::notify` after the commit saves the
+  /// wait for a poll.
   PgOutboxWriter(OutboxManager& manager, pg_conn* connection);
   PgOutboxWriter(const PgOutboxWriter&) = delete;
   PgOutboxWriter& operator=(const PgOutboxWriter&) = delete;

@@ -11,10 +11,19 @@ constexpr std::string_view kSchema = "ackbox.";
 constexpr int kServerLeast = 140'000;
 constexpr std::string_view kUnreadable = "postgres://...";
 
-// What the location does not say itself: it comes last, and counts. A host that is gone is noticed after 5 s.
-constexpr const char* kKeywords[] = {
-    "fallback_application_name", "connect_timeout",  "keepalives_idle", "keepalives_interval",
-    "keepalives_count",          "tcp_user_timeout", "dbname",          nullptr};
+// What comes later counts: first what the location does not say itself, then the location, then a server that is
+// known. A host that is gone is noticed after 5 s.
+constexpr const char* kKeywords[] = {"fallback_application_name",
+                                     "connect_timeout",
+                                     "keepalives_idle",
+                                     "keepalives_interval",
+                                     "keepalives_count",
+                                     "tcp_user_timeout",
+                                     "dbname",
+                                     "host",
+                                     "hostaddr",
+                                     "port",
+                                     nullptr};
 // Statements find their rows by keys; a plan that was made while a table was small must not read the whole of it later.
 // So one plan serves for all values, and planning anew for each would take a third of a small transaction's time.
 // Texts and bytes are read in one form, whatever the database, the role or the environment prefer.
@@ -117,6 +126,15 @@ Connection::Connection(std::string location) : location_(std::move(location)), o
   connect();
 }
 
+Connection::Connection(std::string location, const Connection& other)
+    : location_(std::move(location)),
+      host_(PQhost(other.handle_)),
+      address_(PQhostaddr(other.handle_)),
+      port_(PQport(other.handle_)),
+      own_(nullptr, PQfinish) {
+  connect();
+}
+
 Connection::Connection(PGconn* application) : own_(nullptr, PQfinish), handle_(application) {}
 
 void Connection::drop() noexcept {
@@ -131,7 +149,9 @@ void Connection::drop() noexcept {
 
 void Connection::connect() {
   drop();
-  const char* const values[] = {"ackbox", "10", "2", "1", "3", "5000", location_.c_str(), nullptr};
+  const char* const values[] = {
+      "ackbox",         "10",          "2",    "1", "3", "5000", location_.c_str(), host_.c_str(),
+      address_.c_str(), port_.c_str(), nullptr};
   own_.reset(PQconnectdbParams(kKeywords, values, 1));
   handle_ = own_.get();
   unshared_.hold(handle_, [](const void* connection) { return PQsocket(static_cast<const PGconn*>(connection)); });
@@ -160,6 +180,15 @@ void Connection::connect() {
   // A pooler answers with a number of its own for the server's process.
   if (execute("SELECT pg_backend_pid()").front().integer(0) != processId()) {
     throw Error(Errc::pooledConnection, nameOf(location_));
+  }
+}
+
+void Connection::requireUtf8() const {
+  // In SQL_ASCII, the server takes bytes as they are, and verifies them.
+  const std::string_view encoding = pg_encoding_to_char(PQclientEncoding(handle_));
+  if (encoding != "UTF8" && encoding != "SQL_ASCII") {
+    throw Error(Errc::invalidOption, "the connection's client_encoding is " + std::string(encoding) +
+                                         ": set it to UTF8, because names and data are UTF-8");
   }
 }
 

@@ -32,6 +32,8 @@ public:
   /// Connects, with keepalives on both sides. `location`: a connection string or URL of libpq. Throws `cannotOpen`,
   /// `pooledConnection`.
   explicit Connection(std::string location);
+  /// The same to the server that `other` leads to, whatever else `location` names.
+  Connection(std::string location, const Connection& other);
   /// Uses the application's connection, which must outlive this object. Statements are not named, so that a pooler may
   /// stand between.
   explicit Connection(PGconn* application);
@@ -80,6 +82,10 @@ public:
   /// Runs statements without parameters, or one if others are posted; the result is that of the last one.
   Result execute(std::string_view sql);
 
+  /// Throws `invalidOption` if the application's connection says texts in another encoding than UTF-8: the server would
+  /// change the names that it gets.
+  void requireUtf8() const;
+
   /// What libpq said last, one line: for a connection that is lost.
   [[nodiscard]] std::string whyLost() const;
   [[nodiscard]] bool isLost() const noexcept;
@@ -125,6 +131,10 @@ private:
   [[nodiscard]] Result checked(PGresult* result, std::string_view sql);
 
   const std::string location_;
+  // Of the server that it must be; empty: any that the location names.
+  const std::string host_;
+  const std::string address_;
+  const std::string port_;
   std::unique_ptr<PGconn, void (*)(PGconn*)> own_;
   PGconn* handle_ = nullptr;
   // The server's process, which changes if foreign code resets the connection.

@@ -2,19 +2,25 @@
 
 #include <memory>
 
+#include "postgres/values.hpp"
+
 namespace ackbox::postgres {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1U << 18U;
 
 [[noreturn]] void fail(PGconn* connection, const PGresult* result) {
+  // The other fields of an error have values of the application.
   const char* const state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
-  throw Error(errcOf(state == nullptr ? "" : state),
-              result == nullptr ? PQerrorMessage(connection) : PQresultErrorMessage(result));
+  const char* const message = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  const std::string code = state == nullptr ? "" : state;
+  throw Error(errcOf(code), message == nullptr ? std::string(PQerrorMessage(connection))
+                                               : std::string(message) + ", SQLSTATE " + code);
 }
 
 void append(std::string& text, std::string_view value) {
-  for (const char character : value) {
+  std::string room;
+  for (const char character : cleanText(value, room)) {
     const bool isEscaped = character == '\\' || character == '\n' || character == '\r' || character == '\t';
     if (isEscaped) {
       text += '\\';

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/byte_search.hpp"
+
 namespace ackbox::postgres {
 namespace {
 
@@ -29,20 +31,23 @@ std::size_t utf8Length(std::string_view text) {
 
 }  // namespace
 
-std::string cleanText(std::string_view text) {
-  std::string clean;
-  clean.reserve(text.size());
+std::string_view cleanText(std::string_view text, std::string& room) {
+  if (findByte(text, 0, [](auto byte) { return (byte == 0) | (byte >= 0x80); }) == text.size()) {
+    return text;
+  }
+  room.clear();
+  room.reserve(text.size());
   while (!text.empty()) {
     const std::size_t length = utf8Length(text);
     if (length == 0 || text.front() == '\0') {
-      clean += '?';
+      room += '?';
       text.remove_prefix(1);
     } else {
-      clean.append(text.substr(0, length));
+      room.append(text.substr(0, length));
       text.remove_prefix(length);
     }
   }
-  return clean;
+  return room;
 }
 
 ArrayText& ArrayText::add(std::int64_t value) {
@@ -99,11 +104,25 @@ std::string arrayOf(std::span<const std::string> values) {
   return array.text();
 }
 
+void Parameters::bind(std::string_view text) {
+  std::string room;
+  keep(std::string(cleanText(text, room)));
+}
+
+void Parameters::bind(const std::string& text) {
+  std::string room;
+  if (const std::string_view clean = cleanText(text, room); clean.data() != text.data()) {
+    keep(std::move(room));
+  } else {
+    push(text.c_str(), 0, 0);
+  }
+}
+
 void Parameters::bind(NullIfEmpty text) {
   if (text.text.empty()) {
     push(nullptr, 0, 0);
   } else {
-    keep(std::string(text.text));
+    bind(text.text);
   }
 }
 

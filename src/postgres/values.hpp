@@ -32,9 +32,10 @@ struct NullIfEmpty {
   std::string_view text;
 };
 
-/// Text from anywhere, such as an error: PostgreSQL takes neither a zero nor what is no UTF-8, so a question mark
-/// stands for each such byte.
-[[nodiscard]] std::string cleanText(std::string_view text);
+/// Text from anywhere, such as an error, as PostgreSQL takes it: without zeros, in UTF-8. A question mark stands for
+/// each other byte. All that is sent as text goes through this. `room` holds the text if it had to be changed, and must
+/// outlive the result.
+[[nodiscard]] std::string_view cleanText(std::string_view text, std::string& room);
 
 /// The text form of an array, one element after the other.
 class ArrayText {
@@ -90,8 +91,8 @@ private:
       keep(std::to_string(static_cast<std::int64_t>(value)));
     }
   }
-  void bind(std::string_view text) { keep(std::string(text)); }
-  void bind(const std::string& text) { push(text.c_str(), 0, 0); }
+  void bind(std::string_view text);
+  void bind(const std::string& text);
   void bind(const char* text) { push(text, 0, 0); }
   void bind(Blob blob) { push(blob.bytes.empty() ? "" : blob.bytes.data(), static_cast<int>(blob.bytes.size()), 1); }
   void bind(NullIfEmpty text);

@@ -46,6 +46,9 @@ bool readResult(json::Members& entry, FrameResult& result) {
       !readText(entry, "detail", kDetailBytesMax, result.detail)) {
     return false;
   }
+  if (!isPlainText(result.code, kCodeBytesMax)) {
+    result.code.clear();
+  }
   result.outcome = *outcome;
   result.duplicate = duplicate == "true";
   result.held = result.outcome == Outcome::nack && result.code == "held";

@@ -27,7 +27,8 @@ public:
   /// commits: it must then leave out the part that caused this.
   virtual void run(Store& store) = 0;
 
-  /// Adds the messages that `run` is about to enqueue, as far as they are known: see `Outbox::expect`.
+  /// Adds the messages that `run` is about to enqueue, as far as they are known; one to all subscribers is for the peer
+  /// `kAllSubscribers`. See `Outbox::expect`.
   virtual void announce(std::vector<const Frame*>& /*frames*/) const {}
 
   /// Called once: after the commit (`error` is empty), or when the job can never commit. Must not throw or block.

@@ -3,41 +3,51 @@
 #include <algorithm>
 #include <exception>
 #include <utility>
+#include <vector>
+
+#include "ackbox/frame.hpp"
+#include "ackbox/publication.hpp"
 
 namespace ackbox::store {
-namespace {
-
-bool shareSession(const std::vector<const Frame*>& some, const std::vector<const Frame*>& others) {
-  return std::ranges::any_of(some, [&](const Frame* one) {
-    return !one->session.empty() && std::ranges::any_of(others, [&](const Frame* other) {
-      return one->session == other->session && one->peer == other->peer;
-    });
-  });
-}
-
-}  // namespace
 
 void KeptOut::add(Job& job) noexcept {
   job.next_ = nullptr;
   (first_ == nullptr ? first_ : last_->next_) = &job;
   last_ = &job;
-}
-
-bool KeptOut::isBefore(const Job& job) const noexcept {
   try {
     std::vector<const Frame*> frames;
     job.announce(frames);
-    for (const Job* kept = frames.empty() ? nullptr : first_; kept != nullptr; kept = kept->next_) {
-      std::vector<const Frame*> earlier;
-      kept->announce(earlier);
-      if (shareSession(frames, earlier)) {
-        return true;
+    for (const Frame* const frame : frames) {
+      if (!frame->session.empty()) {
+        sessions_.emplace(frame->session, frame->peer);
       }
     }
-    return false;
   } catch (const std::exception&) {
-    // Without memory, the order is kept.
+    knowsSessions_ = false;
+  }
+}
+
+bool KeptOut::isBefore(const Frame& frame) const {
+  if (frame.session.empty()) {
+    return false;
+  }
+  if (frame.peer == kAllSubscribers) {
+    const auto found = sessions_.lower_bound({frame.session, {}});
+    return found != sessions_.end() && found->first == frame.session;
+  }
+  return sessions_.contains({frame.session, frame.peer}) || sessions_.contains({frame.session, kAllSubscribers});
+}
+
+bool KeptOut::isBefore(const Job& job) const noexcept {
+  if (empty() || !knowsSessions_) {
     return !empty();
+  }
+  try {
+    std::vector<const Frame*> frames;
+    job.announce(frames);
+    return std::ranges::any_of(frames, [this](const Frame* frame) { return isBefore(*frame); });
+  } catch (const std::exception&) {
+    return true;
   }
 }
 
@@ -45,17 +55,25 @@ Job* KeptOut::addFollowers(Job* group) noexcept {
   if (empty()) {
     return group;
   }
-  KeptOut others;
+  Job* first = nullptr;
+  Job* last = nullptr;
   while (group != nullptr) {
     Job* const next = std::exchange(group->next_, nullptr);
-    (isBefore(*group) ? *this : others).add(*group);
+    if (isBefore(*group)) {
+      add(*group);
+    } else {
+      (first == nullptr ? first : last->next_) = group;
+      last = group;
+    }
     group = next;
   }
-  return others.first_;
+  return first;
 }
 
 Job* KeptOut::takeAll() noexcept {
   last_ = nullptr;
+  sessions_.clear();
+  knowsSessions_ = true;
   return std::exchange(first_, nullptr);
 }
 

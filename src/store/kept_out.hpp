@@ -1,8 +1,9 @@
 #pragma once
 
-#include <vector>
+#include <set>
+#include <string_view>
+#include <utility>
 
-#include "ackbox/frame.hpp"
 #include "store/job.hpp"
 
 namespace ackbox::store {
@@ -24,8 +25,14 @@ public:
   [[nodiscard]] Job* takeAll() noexcept;
 
 private:
+  [[nodiscard]] bool isBefore(const Frame& frame) const;
+
   Job* first_ = nullptr;
   Job* last_ = nullptr;
+  // Sessions, each with its peer, to which they are to enqueue. The texts are in the jobs.
+  std::set<std::pair<std::string_view, std::string_view>> sessions_;
+  // Without memory, the order is kept: of none of them are the sessions known.
+  bool knowsSessions_ = true;
 };
 
 }  // namespace ackbox::store

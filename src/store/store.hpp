@@ -187,7 +187,7 @@ public:
 /// owns it; a dead owner's rows are free again.
 class Inbox : public Part {
 public:
-  /// O(1), without a statement: an agent that never defers need not call the other members.
+  /// O(1), with one statement a transaction at most: an agent that never defers need not call the other members.
   [[nodiscard]] virtual std::uint64_t size() = 0;
   /// Whether there is no room for a frame of this sender.
   [[nodiscard]] virtual bool isFull(const InboundFrame& frame, const DeferredOptions& limits) = 0;

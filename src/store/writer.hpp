@@ -18,9 +18,10 @@
 
 namespace ackbox::store {
 
-/// The behaviour while another connection holds SQLite's write lock.
+/// The behaviour while another connection holds a lock that a transaction needs: SQLite's write lock, or a row's in
+/// PostgreSQL.
 enum class WhenLocked : std::uint8_t {
-  /// Wait for it, up to `OutboxOptions::busyTimeout`.
+  /// Wait for it, up to `OutboxOptions::busyTimeout` in SQLite, and shortly in PostgreSQL.
   wait,
   /// Leave everything as it is.
   leave,

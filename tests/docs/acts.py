@@ -52,6 +52,11 @@ def token_of_the_hub(scene):
     write_key(scene, "etc/agent/hub.token")
 
 
+def certificates_of_bob(scene):
+    scene.shell("(umask 077; openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=bob "
+                "-addext subjectAltName=IP:127.0.0.1 -keyout bob.key -out bob.pem) && cp bob.pem ca.pem")
+
+
 def secret_of_a_token_server(scene):
     write_key(scene, "etc/agent/alice.secret")
 

@@ -130,6 +130,7 @@ def rules(setting):
             shell(KEY),
             config("{", file="alice.json"),
             shell("curl http://127.0.0.1:7070/v1/messages", before=acts.alice_and_bob, prints='"receipt"'),
+            config("{", file="bob_on_another_machine.json", before=acts.certificates_of_bob),
             shell("curl --unix-socket", before=acts.token_of_the_agent, prints='"message_id"'),
             config('"inbox": {', file="inbox.json", section=True),
             like('{"receipt":"…"', acts.stream_line),

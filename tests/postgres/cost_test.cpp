@@ -177,6 +177,24 @@ TEST_CASE("P11: a page of whole messages, and a claim, read no more data than fi
   costs.store.commit();
 }
 
+TEST_CASE("P11: many large messages of one transaction are written a few MiB at a time") {
+  Costs costs;
+  costs.database.run(
+      "CREATE TABLE statements(rows integer); CREATE FUNCTION noting() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "INSERT INTO statements SELECT count(*) FROM added; RETURN NULL; END $$; CREATE TRIGGER noting AFTER INSERT ON "
+      "ackbox.outbox REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION noting()");
+  Frame large;
+  large.session = "s";
+  large.type = "test";
+  large.data = '"' + std::string((std::size_t{256} << 10U) - 2, 'x') + '"';
+  costs.store.begin(false);
+  for (int count = 0; count < 40; ++count) {
+    REQUIRE(costs.store.outbox().enqueue(large).accepted());
+  }
+  costs.store.commit();
+  CHECK(costs.database.run("SELECT sum(rows)||' '||max(rows) FROM statements") == "40 16");
+}
+
 TEST_CASE("P9: a list reads few rows behind its page's end") {
   Costs costs;
   costs.enqueue(2'000);

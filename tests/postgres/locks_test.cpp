@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "ackbox/error.hpp"
+#include "ackbox/publication.hpp"
+#include "store/kept_out.hpp"
 #include "store/postgres/outbound/application_writer.hpp"
 #include "store/postgres/postgres_store.hpp"
 #include "store/postgres/read/reader.hpp"
@@ -133,6 +135,31 @@ TEST_CASE("P4: what is kept out is not overtaken, though its session becomes fre
   }
   CHECK(held.receipt.sequence == 2);
   CHECK(after.receipt.sequence == 3);
+}
+
+TEST_CASE("P4: a publish that is kept out is not overtaken in its session, nor overtakes, whichever peers get it") {
+  Shop shop(kLong);
+  shop.application.run("BEGIN");
+  shop.application.enqueue("'default','s','test','{}'");
+  Frame toAll = frameOf("s");
+  toAll.peer = kAllSubscribers;
+  Frame unordered = frameOf("");
+  unordered.peer = kAllSubscribers;
+  Enqueue published(toAll);
+  Enqueue after("s");
+  Enqueue other("t");
+  Enqueue another(unordered);
+  store::KeptOut kept;
+  kept.add(published);
+  CHECK(kept.isBefore(after));
+  CHECK_FALSE(kept.isBefore(other));
+  CHECK_FALSE(kept.isBefore(another));
+  CHECK(kept.takeAll() == &published);
+  CHECK_FALSE(kept.isBefore(after));
+  kept.add(other);
+  kept.add(after);
+  CHECK(kept.isBefore(published));
+  CHECK_FALSE(kept.isBefore(another));
 }
 
 TEST_CASE("P12: who waits for an open transaction is told that the database is busy, after busyTimeout") {

@@ -2,20 +2,41 @@
 // Method: polls that come in an hour; without signs, the test would wait for one.
 
 #include <doctest/doctest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "ackbox/outbox_manager.hpp"
 #include "ackbox/postgres.hpp"
+#include "postgres/connection.hpp"
 #include "support/postgres_database.hpp"
 #include "support/scripted_sender.hpp"
+#include "support/temp_dir.hpp"
 
 namespace pg_signs_test {
 
 using namespace ackbox;
 using namespace ackbox::testing;
+
+namespace {
+
+int listenAt(const std::filesystem::path& path) {
+  const int listening = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  path.string().copy(address.sun_path, sizeof address.sun_path - 1);
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): the C API's type of addresses
+  REQUIRE(::bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(::listen(listening, 8) == 0);
+  return listening;
+}
+
+}  // namespace
 
 TEST_CASE("a run hears of the messages that other processes have committed, one after the other") {
   const PostgresDatabase database;
@@ -59,6 +80,22 @@ TEST_CASE("a run whose connection for signs was ended hears of others' messages 
   }
   CHECK(listening() != first);
   delivering.stop();
+}
+
+TEST_CASE("P12: a connection beside the store's leads to the same server, and waits for no other of the location's") {
+  const PostgresDatabase database;
+  postgres::Connection store(database.location());
+  // A host that takes connections and never answers.
+  const TempDir silent;
+  const int listening = listenAt(silent.file(".s.PGSQL.5432"));
+  const postgres::Connection beside("user=" + std::string(PQuser(store.handle())) + " dbname=" + database.name() +
+                                        " host=" + silent.file("").parent_path().string() + "," +
+                                        PQhost(store.handle()),
+                                    store);
+  CHECK(std::string(PQhost(beside.handle())) == PQhost(store.handle()));
+  pollfd waiting{.fd = listening, .events = POLLIN, .revents = 0};
+  CHECK(::poll(&waiting, 1, 0) == 0);
+  ::close(listening);
 }
 
 }  // namespace pg_signs_test

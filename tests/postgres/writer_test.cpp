@@ -3,8 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <future>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include "ackbox/error.hpp"
 #include "ackbox/outbox_manager.hpp"
@@ -78,6 +82,45 @@ TEST_CASE("P2: frames and business data commit or roll back together, under ever
   }
   CHECK(shop.client.run("SELECT count(*) FROM orders") == "3");
   CHECK(OutboxReader(shop.manager).verify().findings.empty());
+}
+
+TEST_CASE("P2: a connection whose texts are not in UTF-8 is refused, because the server would change names") {
+  Shop shop;
+  PgOutboxWriter writer(shop.client.connection.get());
+  shop.client.run("SET client_encoding TO LATIN1");
+  shop.client.run("BEGIN");
+  CHECK_THROWS_WITH_AS(writer.enqueue(frame()), doctest::Contains("client_encoding is LATIN1"), Error);
+  CHECK_THROWS_WITH_AS(PgOutboxWriter(shop.client.connection.get()), doctest::Contains("client_encoding"), Error);
+  shop.client.run("SET client_encoding TO UTF8");
+  CHECK(writer.enqueue(frame()).accepted());
+  CHECK(shop.client.run("COMMIT").empty());
+}
+
+TEST_CASE("P12: an enqueue that waits for room is not failed for a lock of another one's session") {
+  const PostgresDatabase database;
+  OutboxOptions options;
+  options.busyTimeout = std::chrono::milliseconds(20);
+  OutboxManager manager = OutboxManager::open(PostgresLocation{database.location()}, options);
+  const PostgresClient application(database.location());
+  application.run("BEGIN");
+  REQUIRE(application.enqueue("'default','s','test','{}'") == "stored 1");
+  std::vector<std::future<std::error_code>> ends;
+  for (const std::string session : {"t", "s", "u", "s", "v"}) {
+    auto end = std::make_shared<std::promise<std::error_code>>();
+    ends.push_back(end->get_future());
+    Frame waiting = frame();
+    waiting.session = session;
+    manager.enqueueThen(waiting, WhenFull::wait,
+                        [end](std::error_code error, const EnqueueReceipt&) { end->set_value(error); });
+  }
+  std::string told;
+  for (std::future<std::error_code>& end : ends) {
+    const std::error_code error = end.get();
+    told += !error ? "stored " : error == Errc::databaseBusy ? "busy " : "? ";
+  }
+  CHECK(told == "stored busy stored busy stored ");
+  application.run("ROLLBACK");
+  CHECK(manager.getStats().pending == 3);
 }
 
 TEST_CASE("P1: a transaction with an enqueue or a publish waits for its sync, as the options say; others do not") {

@@ -125,6 +125,20 @@ TEST_CASE("P8: a retry is charged and keeps its error and due time; a release is
   CHECK(row.now()->lastError == "no luck");
 }
 
+TEST_CASE("P11: any bytes of a peer's reason and error are taken, and those of an identity name nothing else") {
+  using namespace std::string_literals;
+  const std::string strange = "a\0b\xff\xc3"s;
+  World world;
+  Row row(world);
+  row.settlement.reason = strange;
+  row.settlement.error = strange;
+  CHECK(row.apply(Transition::fail));
+  CHECK(row.now()->state == MessageState::failed);
+  CHECK(row.now()->reason.starts_with("a"));
+  CHECK_FALSE(row.reader->find(row.id + "\0"s));
+  CHECK_FALSE(row.reader->find(row.id + "\xff"));
+}
+
 TEST_CASE("P3: a settle that is refused in its middle settles nothing, and the next one settles all") {
   World world;
   const auto store = world.open();

@@ -86,4 +86,14 @@ struct FrameToStore {
   void announce(std::vector<const Frame*>& announced) const { announced.push_back(&frame); }
 };
 
+/// The same for all subscribers, of a frame that has passed `checkPublished`.
+struct FrameToPublish {
+  explicit FrameToPublish(Frame given) : frame(std::move(given)) { frame.peer = kAllSubscribers; }
+
+  PublishReceipt operator()(store::Store& store) const { return store.outbox().publish(frame); }
+  void announce(std::vector<const Frame*>& announced) const { announced.push_back(&frame); }
+
+  Frame frame;
+};
+
 }  // namespace ackbox::manager

@@ -137,8 +137,7 @@ PublishReceipt OutboxManager::publish(const Frame& frame) {
       return refusal;
     }
     try {
-      PublishReceipt receipt = manager::commitBlocking(
-          core.writer(), true, [&one](store::Store& store) { return store.outbox().publish(one); });
+      PublishReceipt receipt = manager::commitBlocking(core.writer(), true, manager::FrameToPublish(one));
       core.storeAnswered();
       return receipt;
     } catch (const Error& error) {
@@ -164,13 +163,11 @@ void OutboxManager::publishThen(Frame frame, std::function<void(std::error_code,
     handler({}, std::move(refusal));
     return;
   }
-  manager::commitDetached(
-      core.writer(), true,
-      [toStore = std::move(frame)](store::Store& store) { return store.outbox().publish(toStore); },
-      [&core, call = std::move(handler)](const std::error_code& error, PublishReceipt receipt) {
-        core.storeAnswered();
-        call(error, std::move(receipt));
-      });
+  manager::commitDetached(core.writer(), true, manager::FrameToPublish(std::move(frame)),
+                          [&core, call = std::move(handler)](const std::error_code& error, PublishReceipt receipt) {
+                            core.storeAnswered();
+                            call(error, std::move(receipt));
+                          });
 }
 
 bool OutboxManager::ack(std::string_view messageId) {

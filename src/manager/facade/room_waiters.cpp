@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ackbox/error.hpp"
+#include "base/exception_report.hpp"
 
 namespace ackbox::manager {
 namespace {
@@ -61,10 +62,18 @@ void RoomWaiters::run(store::Store& store) {
       tried.push_back(waiting_[index].get());
     }
     refusedAt_.reset();
+    failedAt_.reset();
   }
   receipts_.clear();
   for (const Waiter* waiter : tried) {
-    EnqueueReceipt receipt = store.outbox().enqueue(waiter->frame);
+    EnqueueReceipt receipt;
+    try {
+      receipt = store.outbox().enqueue(waiter->frame);
+    } catch (...) {
+      const MutexLock lock(mutex_);
+      failedAt_ = receipts_.size();
+      throw;
+    }
     if (receipt.status == EnqueueStatus::queueFull) {
       const MutexLock lock(mutex_);
       refusedAt_ = store.fill();
@@ -80,9 +89,17 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
   {
     const MutexLock lock(mutex_);
     // A transaction that did not even begin has tried no waiter. The waiters that it would have tried get its error, as
-    // any other enqueue would. Immediate retries would repeat for as long as the disk fails.
+    // any other enqueue would. Immediate retries would repeat for as long as the disk fails. A lock of one waiter's
+    // session is not the others' failure.
     const std::size_t failed = tried_ > 0 ? tried_ : std::min(waiting_.size(), kTriedMax);
-    const std::size_t answered = error ? failed : receipts_.size();
+    std::size_t answered = error ? failed : receipts_.size();
+    if (const std::optional<std::size_t> place = std::exchange(failedAt_, {}); place && error == Errc::databaseBusy) {
+      const auto locked = waiting_.begin() + static_cast<std::ptrdiff_t>(*place);
+      answers.push_back({std::move((*locked)->handler), error, {}});
+      waiting_.erase(locked);
+      --tried_;
+      answered = 0;
+    }
     for (std::size_t index = 0; index < answered; ++index) {
       answers.push_back(
           {std::move(waiting_.front()->handler), error, error ? EnqueueReceipt{} : std::move(receipts_[index])});
@@ -104,31 +121,40 @@ void RoomWaiters::done(const std::error_code& error) noexcept {
     again = !refusedAt_ && beginAttempt();
     if (refusedAt_ && !closed_ && !options_.storeExecutor) {
       if (!poll_) {
-        // Settlements of other processes cause no commit here.
-        poll_ = std::make_unique<PollThread>(
-            *options_.clock, options_.pollInterval,
-            [this] {
-              bool attempt = false;
-              bool goOn = false;
-              {
-                const MutexLock held(mutex_);
-                goOn = !waiting_.empty() && !closed_;
-                attempt = beginAttempt();
-              }
-              if (attempt) {
-                writer_.submit(attempt_);
-              }
-              return goOn;
-            },
-            onException_);
+        poll_ = makePoll();
       }
-      poll_->arm();
+      if (poll_) {
+        poll_->arm();
+      }
     }
   }
   callHandlers(std::move(answers));
   if (again) {
     writer_.submit(attempt_);
   }
+}
+
+// Settlements of other processes cause no commit here.
+std::unique_ptr<PollThread> RoomWaiters::makePoll() noexcept {
+  const auto look = [this] {
+    bool attempt = false;
+    bool goOn = false;
+    {
+      const MutexLock held(mutex_);
+      goOn = !waiting_.empty() && !closed_;
+      attempt = beginAttempt();
+    }
+    if (attempt) {
+      writer_.submit(attempt_);
+    }
+    return goOn;
+  };
+  // Without a thread, the next attempt that is refused tries to begin one again.
+  std::unique_ptr<PollThread> made;
+  reportingThrown(onException_, [&] {
+    made = std::make_unique<PollThread>(*options_.clock, options_.pollInterval, look, onException_);
+  });
+  return made;
 }
 
 void RoomWaiters::committed(store::Store& store) noexcept {

@@ -69,6 +69,7 @@ private:
   [[nodiscard]] bool beginAttempt() ACKBOX_REQUIRES(mutex_);
   /// Moves the waiters at and behind `first` out.
   std::vector<Answer> takeFrom(std::size_t first, const std::error_code& error) ACKBOX_REQUIRES(mutex_);
+  [[nodiscard]] std::unique_ptr<PollThread> makePoll() noexcept;
   static void callHandlers(std::vector<Answer> answers) noexcept;
 
   // Constant after construction.
@@ -82,6 +83,8 @@ private:
   std::size_t tried_ ACKBOX_GUARDED_BY(mutex_) = 0;
   bool attemptUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool cancelTried_ ACKBOX_GUARDED_BY(mutex_) = false;
+  // The place of the waiter whose enqueue has failed, as behind a lock of its session.
+  std::optional<std::size_t> failedAt_ ACKBOX_GUARDED_BY(mutex_);
   bool closed_ ACKBOX_GUARDED_BY(mutex_) = false;
   // The fill of the queue when the first waiter was last refused.
   std::optional<store::Fill> refusedAt_ ACKBOX_GUARDED_BY(mutex_);

@@ -159,14 +159,14 @@ void InboundCompletion::report() const {
     return;
   }
   const InboundFrame& frame = row_->frame;
-  const std::string attempts = std::to_string(row_->retryCount + 1);
+  const std::string retries = std::to_string(row_->retryCount + 1);
   if (isOver) {
     log_.write(LogLevel::warning, "frame-failed",
                "a received frame has ended, and is a dead letter at its sender: " + (error_.empty() ? reason_ : error_),
                {{"message", frame.id},
                 {"source", frame.source},
                 {"session", frame.session},
-                {"attempts", attempts},
+                {"retries", retries},
                 {"reason", reason_},
                 {"error", error_}});
   } else {
@@ -174,7 +174,7 @@ void InboundCompletion::report() const {
                {{"message", frame.id},
                 {"source", frame.source},
                 {"session", frame.session},
-                {"attempts", attempts},
+                {"retries", retries},
                 {"next_attempt_at", formatTimestamp(end_.dueAt)},
                 {"error", error_}});
   }

@@ -86,7 +86,7 @@ EventLog::EventLog(EventHub& hub, Log& log) : log_(log) {
                  {{"message", event.messageId},
                   {"peer", event.peer},
                   {"session", event.session},
-                  {"attempts", std::to_string(event.retryCount)},
+                  {"retries", std::to_string(event.retryCount)},
                   {"next_attempt_at", at(event.nextAttemptAt)},
                   {"error", event.error}});
     }));

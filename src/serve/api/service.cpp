@@ -77,7 +77,7 @@ std::vector<records::Symptom> Service::troubles() {
     found.push_back({"secrets", records::Weight::warning,
                      "the secrets of " + first.name + " in " + first.use + others + " cannot be used since " +
                          formatTimestamp(first.since) + ": " + first.cause,
-                     "correct the cause: the earlier secrets stay valid only for a while (secrets_grace)"});
+                     "correct the cause: the earlier secrets stay valid for 10 minutes after they were last read"});
   }
   if (std::string problem = fetchers_ ? fetchers_->problem() : std::string(); !problem.empty()) {
     found.push_back({"mailbox", records::Weight::warning, std::move(problem),

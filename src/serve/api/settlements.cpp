@@ -11,6 +11,7 @@
 #include "protocol/limits.hpp"
 #include "protocol/mailbox.hpp"
 #include "protocol/result_rules.hpp"
+#include "protocol/text_rules.hpp"
 #include "serve/http/query.hpp"
 
 namespace ackbox::serve {
@@ -81,8 +82,8 @@ Settlement settlementOf(Sent&& sent) {
   require(isRetry || !sent.after, "after is for retry alone");
   require(isRetry || isReject || !sent.reason, "reason is for retry and reject alone");
   require(isReject || !sent.code, "code is for reject alone");
-  require(!sent.code || (!sent.code->empty() && sent.code->size() <= protocol::kCodeBytesMax),
-          "code must have 1 to 128 bytes");
+  require(!sent.code || (!sent.code->empty() && protocol::isPlainText(*sent.code, protocol::kCodeBytesMax)),
+          "code must have 1 to 128 bytes, without control characters");
   require(!isReject || (sent.reason && !sent.reason->empty()), "a reject must have a reason");
   if (isAck) {
     const std::string result = std::move(sent.result).value_or(std::string());

@@ -44,7 +44,9 @@ void PostgresStore::Impl::open() {
     otherAgent = owners.otherAgent();
     connection.execute("COMMIT");
   } catch (...) {
-    connection.execute("ROLLBACK");
+    if (connection.inTransaction()) {
+      connection.execute("ROLLBACK");
+    }
     throw;
   }
 }

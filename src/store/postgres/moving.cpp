@@ -1,10 +1,7 @@
 #include "store/postgres/moving.hpp"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
-#include "postgres/values.hpp"
 #include "store/postgres/lock_wait.hpp"
 #include "store/postgres/schema/migrating.hpp"
 #include "store/postgres/schema/rules.hpp"
@@ -12,10 +9,6 @@
 
 namespace ackbox::store::postgres {
 namespace {
-
-// Texts from anywhere, which a file keeps as they are, and this store in UTF-8.
-constexpr std::array<std::string_view, 7> kForPeople = {"last_error", "attempt_log", "detail",         "result",
-                                                        "reason",     "code",        "unattended_type"};
 
 // Of a key whose message has gone, it is not known what it was given for: it is in conflict with nothing.
 constexpr const char* kDigests =
@@ -75,26 +68,11 @@ void MovedDatabase::begin(std::string_view table, std::string_view columns) {
   if (copy_) {
     copy_->end();
   }
-  isForPeople_.clear();
-  for (std::size_t start = 0; start <= columns.size();) {
-    const std::size_t end = std::min(columns.find(',', start), columns.size());
-    const std::string_view column = columns.substr(start, end - start);
-    isForPeople_.push_back(std::ranges::find(kForPeople, column) != kForPeople.end());
-    start = end + 1;
-  }
-  cleaned_.resize(isForPeople_.size());
   copy_.emplace(connection_, table, columns);
 }
 
 void MovedDatabase::add(std::span<const std::optional<std::string_view>> row) {
-  row_.assign(row.begin(), row.end());
-  for (std::size_t column = 0; column < row_.size(); ++column) {
-    if (isForPeople_[column] && row_[column]) {
-      cleaned_[column] = cleanText(*row_[column]);
-      row_[column] = cleaned_[column];
-    }
-  }
-  copy_->add(row_);
+  copy_->add(row);
 }
 
 void MovedDatabase::complete(const MovedOutbox& outbox) {

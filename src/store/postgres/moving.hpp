@@ -41,10 +41,6 @@ private:
   const Schema& schema_ = currentSchema();
   Connection connection_;
   std::optional<Copy> copy_;
-  std::vector<bool> isForPeople_;
-  // What stands for a value while its row is added.
-  std::vector<std::string> cleaned_;
-  std::vector<std::optional<std::string_view>> row_;
 };
 
 }  // namespace ackbox::store::postgres

@@ -166,7 +166,7 @@ void PostgresStore::commit() {
   impl_->scopes.transactionEnded();
   impl_->each([](Memory& memory) { memory.committed(); });
   if (isNews && impl_->notifier) {
-    impl_->notifier->notify();
+    impl_->notifier->notify(impl_->connection);
   }
 }
 

@@ -9,7 +9,7 @@ constexpr int kRest = 1'000;
 
 }  // namespace
 
-void Notifier::notify() noexcept {
+void Notifier::notify(const Connection& store) noexcept {
   if (rest_ > 0) {
     --rest_;
     return;
@@ -17,7 +17,7 @@ void Notifier::notify() noexcept {
   try {
     if (!connection_ || connection_->isLost()) {
       connection_.reset();
-      connection_ = std::make_unique<Connection>(location_);
+      connection_ = std::make_unique<Connection>(location_, store);
       // It writes nothing that could be lost.
       connection_->execute("SET synchronous_commit=off");
     }

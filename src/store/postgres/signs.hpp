@@ -20,8 +20,9 @@ public:
   /// `token` keeps a process from hearing itself; no quotes.
   Notifier(std::string location, std::string token) : location_(std::move(location)), token_(std::move(token)) {}
 
-  /// Does not wait, except for a connection at the first time. Never throws: a sign is only a hint.
-  void notify() noexcept;
+  /// Does not wait, except for a connection at the first time, to the server of `store`. Never throws: a sign is only a
+  /// hint.
+  void notify(const Connection& store) noexcept;
 
 private:
   const std::string location_;

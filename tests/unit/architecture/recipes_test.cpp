@@ -43,6 +43,22 @@ TEST_CASE("the recipes of vcpkg and Conan turn off each part that only the proje
   CHECK(all(textOf("cmake/conan/conanfile.py"), R"re("(ACKBOX_\w+)": "OFF")re") == parts);
 }
 
+TEST_CASE("Conan's recipe exports all that is installed") {
+  const std::set<std::string> exported = all(textOf("cmake/conan/conanfile.py"), R"re("([\w.]+)(?:/\*)?"[,)])re");
+  const std::set<std::string> installed = all(textOf("cmake/install.cmake"), R"(PROJECT_SOURCE_DIR\}/(\w+))");
+  CHECK(installed.size() >= 3);
+  for (const std::string& one : installed) {
+    CHECK_MESSAGE(exported.contains(one), one);
+  }
+}
+
+TEST_CASE("each client has the licence, which its package contains") {
+  const std::string licence = textOf("LICENSE");
+  for (const std::string language : {"go", "python", "typescript"}) {
+    CHECK(textOf("clients/" + language + "/LICENSE") == licence);
+  }
+}
+
 TEST_CASE("the recipes of vcpkg and Conan require each package that CMake looks for, and name its version") {
   const auto port = nlohmann::json::parse(textOf("cmake/vcpkg/ackbox/vcpkg.json"));
   CHECK(port.at("version") == ACKBOX_PROJECT_VERSION);

@@ -99,6 +99,7 @@ constexpr auto kLocalWords = std::to_array<LocalWord>({
 
 // What a link may lead to, and the hosts of examples.
 constexpr auto kHosts = std::to_array<std::string_view>({
+    "alice.example.com",
     "carol.example.com",
     "hub.example.com",
     "www.sqlite.org",

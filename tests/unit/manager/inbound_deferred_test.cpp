@@ -607,14 +607,14 @@ TEST_CASE("a run that throws, says notNow or vanishes is made again with backoff
   CHECK(bob.events().at(0)["outcome"] == "term");
   const std::vector<std::string> retried = bob.logged("frame-retry");
   REQUIRE(retried.size() == 3);
-  CHECK(retried[0].find(" info frame-retry message=s-1 source=urn:agent:alice session=s attempts=1 ") !=
+  CHECK(retried[0].find(" info frame-retry message=s-1 source=urn:agent:alice session=s retries=1 ") !=
         std::string::npos);
   CHECK(retried[0].find(" error=boom ") != std::string::npos);
-  CHECK(retried[1].find(" attempts=2 ") != std::string::npos);
+  CHECK(retried[1].find(" retries=2 ") != std::string::npos);
   CHECK(retried[1].find(" error=busy ") != std::string::npos);
   const std::vector<std::string> failed = bob.logged("frame-failed");
   REQUIRE(failed.size() == 1);
-  CHECK(failed[0].find(" warning frame-failed message=s-1 source=urn:agent:alice session=s attempts=4 "
+  CHECK(failed[0].find(" warning frame-failed message=s-1 source=urn:agent:alice session=s retries=4 "
                        "reason=retry-budget error=\"the handler ended without an answer\"") != std::string::npos);
   CHECK(bob.manager->getStats().received == 0);
   CHECK(OutboxReader(*bob.manager).verify().clean());
@@ -756,7 +756,7 @@ TEST_CASE("a deferred handler that rejects ends its frame, and the session goes 
   CHECK(bob.events().at(0)["code"] == "no-order");
   CHECK(bob.ask({outbound("s", 1)})["results"][0]["detail"] == "no such order");
   REQUIRE(bob.logged("frame-failed").size() == 1);
-  CHECK(bob.logged("frame-failed")[0].find(" attempts=1 reason=no-order error=\"no such order\"") != std::string::npos);
+  CHECK(bob.logged("frame-failed")[0].find(" retries=1 reason=no-order error=\"no such order\"") != std::string::npos);
   CHECK(bob.logged("frame-retry").empty());
 }
 

@@ -298,7 +298,7 @@ TEST_CASE("A frame that the application refuses for good is a dead letter at its
   CHECK(letter.reason == "rejected");
   CHECK(letter.lastError.find("the application answers 422: no such item") != std::string::npos);
   const std::string failed = stage.awaitRecord("frame-failed");
-  CHECK(failed.find(" warning frame-failed message=" + id + " source=urn:agent:carol session=s-1 attempts=1 ") !=
+  CHECK(failed.find(" warning frame-failed message=" + id + " source=urn:agent:carol session=s-1 retries=1 ") !=
         std::string::npos);
   CHECK(failed.find(" reason=rejected error=\"the application answers 422: no such item\"") != std::string::npos);
 }

@@ -309,8 +309,7 @@ void Inbox::retry(std::span<const InboxRetry> runs) {
     columns[0].add(run.key);
     columns[1].add(run.dueAt);
     // `verify` requires a reason for each charged run.
-    const std::string text = cleanText(run.error.empty() ? std::string_view("not-now") : truncatedError(run.error));
-    columns[2].add(std::string_view(text));
+    columns[2].add(run.error.empty() ? std::string_view("not-now") : truncatedError(run.error));
   }
   context_.connection.run(
       "UPDATE #inbox AS i SET owner_id=0, retry_count=i.retry_count+1, due_at_ms=u.due, last_error=u.error, "
@@ -328,7 +327,7 @@ void Inbox::addHandlers(std::int64_t difference) {
 }
 
 void Inbox::noteApplications(std::span<const Application> applications) {
-  owners_.noteApplications(cleanText(applicationLines(applications)));
+  owners_.noteApplications(applicationLines(applications));
 }
 
 InboxKey Inbox::find(std::string_view source, std::string_view messageId) {

@@ -70,9 +70,7 @@ WallTime InboxResults::remember(const InboundFrame& frame, std::chrono::millisec
 void InboxResults::keepResult(const InboxRow& row, std::uint64_t number, const FrameResult& result,
                               WallTime keepUntil) {
   const InboundFrame& frame = row.frame;
-  const std::string code = cleanText(result.code);
-  const std::string detail = cleanText(truncatedError(result.detail));
-  const std::string text = cleanText(result.result);
+  const std::string_view detail = truncatedError(result.detail);
   const KeptSession session(frame);
   InboundIdentity name;
   name.source = frame.source;
@@ -84,10 +82,11 @@ void InboxResults::keepResult(const InboxRow& row, std::uint64_t number, const F
   context_.connection.run(
       "INSERT INTO #inbox_results(frame_id,source,origin,session,sequence,outcome,code,detail,result,keep_until_ms,"
       "type,starts,ended_at_ms) VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13)",
-      frame.id, frame.source, frame.origin, session.name(), number, result.outcome, NullIfEmpty{code},
-      NullIfEmpty{detail}, NullIfEmpty{text}, keepUntil, frame.type, row.starts, context_.now());
-  context_.shares.add(frame.source, shareOfResult(frame.source, frame.origin, session.name(), frame.id,
-                                                  code.size() + detail.size() + text.size() + frame.type.size()));
+      frame.id, frame.source, frame.origin, session.name(), number, result.outcome, NullIfEmpty{result.code},
+      NullIfEmpty{detail}, NullIfEmpty{result.result}, keepUntil, frame.type, row.starts, context_.now());
+  context_.shares.add(frame.source,
+                      shareOfResult(frame.source, frame.origin, session.name(), frame.id,
+                                    result.code.size() + detail.size() + result.result.size() + frame.type.size()));
 }
 
 void InboxResults::dropResult(const InboundIdentity& frame) {

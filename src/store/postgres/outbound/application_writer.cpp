@@ -16,6 +16,7 @@ namespace ackbox::store::postgres {
 struct ApplicationWriter::Impl {
   Impl(PGconn* handle, const OutboxOptions& givenOptions) : options(validated(givenOptions)), connection(handle) {
     context.flushRows = [this] { rows.flush(); };
+    connection.requireUtf8();
     requireFit(versionOf(connection), schema);
   }
 
@@ -24,7 +25,9 @@ struct ApplicationWriter::Impl {
     if (!connection.inTransaction()) {
       throw Error(Errc::noTransaction, "enqueue needs the caller's transaction");
     }
+    connection.requireUtf8();
     rows.forget();
+    steps.begun();
     counts.refresh();
     try {
       auto receipt = work();

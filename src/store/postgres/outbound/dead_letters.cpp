@@ -49,7 +49,7 @@ HandChange DeadLetters::change(std::string_view messageId, Transition transition
     made.receipt.sequence = redrive(place, made.receipt.state);
   } else {
     // A dead letter always has a reason.
-    made.reason = reason.empty() ? std::string("marked-failed") : cleanText(truncatedError(reason));
+    made.reason = reason.empty() ? "marked-failed" : truncatedError(reason);
     // The guard cannot fail: the row is locked.
     static_cast<void>(settle(place, made.receipt.state, transition, made.reason));
   }

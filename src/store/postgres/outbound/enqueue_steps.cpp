@@ -17,6 +17,12 @@ SessionName sessionNameOf(delivery::PeerKey peer, const Frame& frame) {
 EnqueueSteps::EnqueueSteps(Context& context, NewRows& rows)
     : context_(context), rows_(rows), keys_(context), vacated_(context) {}
 
+void EnqueueSteps::begun() noexcept {
+  stored = 0;
+  lastStored.clear();
+  superseded.clear();
+}
+
 EnqueueReceipt EnqueueSteps::enqueue(const Frame& frame, std::optional<delivery::PeerKey> peer) {
   if (auto refusal = refuseFrame(frame, peer.has_value(), context_.options)) {
     return *refusal;

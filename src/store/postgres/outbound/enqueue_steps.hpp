@@ -33,6 +33,9 @@ public:
   /// Whether messages of so many bytes may not fit. Far from the limits, the counts are up to a second old.
   [[nodiscard]] bool isNearFull(std::size_t messages, std::size_t bytes);
 
+  /// A transaction begins: what the former one did is forgotten.
+  void begun() noexcept;
+
   /// How many messages this transaction has stored or put back.
   std::size_t stored = 0;
   /// The last message that it has stored; empty: none.

@@ -79,9 +79,11 @@ delivery::MessageKey NewRows::newKey(SessionTail& tail) {
 }
 
 void NewRows::add(NewRow&& row) {
+  bytes_ += row.frame.data.size();
   rows_.push_back(std::move(row));
-  if (rows_.size() >= kGatheredMax) {
+  if (rows_.size() >= kGatheredMax || bytes_ >= kGatheredBytesMax) {
     flush();
+    context_.connection.runPosted();
   }
 }
 
@@ -121,11 +123,15 @@ void NewRows::flush() {
   for (const NewRow& row : rows_) {
     data.add(Blob{row.frame.data});
   }
-  Parameters parameters;
+  std::vector<std::string> texts;
   for (const ArrayText& column : columns) {
-    parameters.add(std::string_view(column.text()));
+    texts.push_back(column.text());
   }
-  parameters.add(std::string_view(data.text()));
+  texts.push_back(data.text());
+  Parameters parameters;
+  for (const std::string& text : texts) {
+    parameters.add(text);
+  }
   context_.connection.postWith(
       "INSERT INTO #outbox(id,session_id,sequence,created_at_ms,due_at_ms,expires_at_ms,not_before_ms,message_id,type,"
       "traceparent,correlation_id,resent_of,supersede_key,data) SELECT * FROM unnest($1::bigint[],$2::bigint[],"
@@ -133,6 +139,7 @@ void NewRows::flush() {
       "$12::text[],$13::text[],$14::bytea[])",
       parameters);
   rows_.clear();
+  bytes_ = 0;
   for (const delivery::SessionKey session : std::exchange(unproven_, {})) {
     context_.connection.run("SELECT #confirm($1)", session);
   }
@@ -142,6 +149,7 @@ void NewRows::forget() noexcept {
   unproven_.clear();
   tails_.clear();
   rows_.clear();
+  bytes_ = 0;
   keys_.clear();
   gates_ = 0;
   gatesOfKeys_ = 0;

@@ -78,12 +78,15 @@ public:
 private:
   SessionTail& passed(const SessionName& session, const Row& gate);
 
-  // More are written at once.
+  // More are written at once. Each byte of their data takes some ten of memory on its way, and the server takes no
+  // message of 1 GiB.
   static constexpr std::size_t kGatheredMax = 256;
+  static constexpr std::size_t kGatheredBytesMax = std::size_t{4} << 20U;
 
   Context& context_;
   std::map<SessionName, SessionTail> tails_;
   std::vector<NewRow> rows_;
+  std::size_t bytes_ = 0;
   // In ascending order, from the back.
   std::vector<delivery::MessageKey> keys_;
   // How many gates were passed, and how many of them before the keys were drawn.

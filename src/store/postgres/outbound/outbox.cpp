@@ -71,9 +71,7 @@ void Outbox::committed() noexcept {
 }
 
 void Outbox::rolledBack() noexcept {
-  steps_.stored = 0;
-  steps_.lastStored.clear();
-  steps_.superseded.clear();
+  steps_.begun();
   scopes_.clear();
 }
 

@@ -252,7 +252,7 @@ void Settles::writeUpdates() {
     const WallTime dueAt = next == Next::acked    ? now + context_.options.ackedRetention
                            : next == Next::failed ? now
                                                   : one->dueAt;
-    const std::string error = cleanText(truncatedError(one->error));
+    const std::string_view error = truncatedError(one->error);
     const bool isLogged = next != Next::sent && next != Next::acked;
     columns[0].add(one->key);
     columns[1].add(static_cast<std::int64_t>(stateOf(next)));
@@ -260,7 +260,7 @@ void Settles::writeUpdates() {
     columns[3].add(dueAt);
     columns[4].add(std::int64_t{one->transition == Transition::retry ? 1 : 0});
     columns[5].add(NullIfEmpty{one->reason});
-    columns[6].add(NullIfEmpty{next == Next::acked ? std::string_view() : std::string_view(error)});
+    columns[6].add(NullIfEmpty{next == Next::acked ? std::string_view() : error});
     columns[7].add(NullIfEmpty{isLogged ? truncatedError(error, kAttemptErrorBytesMax) : std::string_view()});
     columns[8].add(delivery::toString(one->transition));
     if (one->took) {

@@ -151,8 +151,8 @@ void Peers::record(const delivery::PeerRecord& record) {
   context_.connection.run(
       "UPDATE #peers SET changed_at_ms=CASE WHEN down=$2 THEN changed_at_ms ELSE $8 END, down=$2, failures=$3, "
       "down_since_ms=$4, next_probe_at_ms=$5, last_error=$6, hold=$7 WHERE id=$1",
-      record.peer, record.down, record.failures, record.downSince, record.nextProbeAt,
-      cleanText(truncatedError(record.error)), record.hold, context_.now());
+      record.peer, record.down, record.failures, record.downSince, record.nextProbeAt, truncatedError(record.error),
+      record.hold, context_.now());
 }
 
 }  // namespace ackbox::store::postgres
