@@ -117,7 +117,7 @@ func (c *Client) EnqueueMany(ctx context.Context, messages []Message) ([]Enqueue
 }
 
 // Message says where a message stands. With a wait, it returns when the message is acknowledged (State is "acked") or
-// given up ("failed", Reason), or after that time. The error is ErrNotFound where there is no such message, and as
+// a dead letter ("failed", Reason), or after that time. The error is ErrNotFound where there is no such message, and as
 // Enqueue's.
 func (c *Client) Message(ctx context.Context, id string, wait time.Duration) (ShownMessage, error) {
 	path := "/v1/messages/" + url.PathEscape(id)

@@ -68,7 +68,7 @@ public:
 
   /// Ends this run without work done, so that the frame holds no place while it waits for something. Nothing is
   /// charged. The frame is given out again after `pause` at the earliest, behind the frames that are ready by then, or
-  /// by another process before that. A frame older than the horizon of `DeferredOptions::retry` is given up instead,
+  /// by another process before that. A frame older than the horizon of `DeferredOptions::retry` has failed instead,
   /// with code `horizon` and `reason` as the detail. Does not block.
   ///
   /// Returns false if the call is too late, as `commit`.
@@ -96,7 +96,7 @@ struct DeferredWish {
 /// wish has room for it, and for that wish alone (`DeferredFrame::wish`), so that a frame without a consumer holds no
 /// place and stays in the file. A frame that fits several wishes goes to the wish that has the fewest frames.
 ///
-/// A frame that fits no wish is given up when it is older than the horizon, at most a minute late.
+/// A frame that fits no wish has failed when it is older than the horizon, at most a minute late.
 ///
 /// Thread-safety: all members may be called from any thread.
 /// Lifetime: used by one pool of one `InboundHandler` at a time, and may outlive it; wishes stay for the next one.

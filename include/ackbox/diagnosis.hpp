@@ -15,7 +15,7 @@ namespace ackbox {
 enum class BlockReason : std::uint8_t {
   /// It is acknowledged; the row is kept until `until`.
   acknowledged,
-  /// It was given up at `until`; `detail` is the reason.
+  /// It became a dead letter at `until`; `detail` is the reason.
   deadLetter,
   /// The peer has it and will acknowledge; at `until` it is asked again.
   awaitsAck,
@@ -69,7 +69,7 @@ enum class BlockReason : std::uint8_t {
   noDeferredHandler,
   /// Its handler acknowledged it, and its result is kept until `until`.
   handled,
-  /// It was refused, given up or discarded; `detail` is the reason. The outcome is kept until `until`.
+  /// It was refused, has failed or was discarded; `detail` is the reason. The outcome is kept until `until`.
   refused,
   /// `sequence` ACK events to its sender, the peer `detail`, wait in the outbox.
   ackEventsWait,

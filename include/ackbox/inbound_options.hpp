@@ -79,7 +79,7 @@ struct DeferredOptions {
   /// How long a run may go on without `DeferredFrame::progress`. A longer run has failed and is repeated, even if the
   /// old run has not returned yet; the old run can no longer commit. At least 1 ms. Default 5 minutes.
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
-  /// When a failed run is repeated, and when its frame is given up: beyond `maxRetries` with code `retry-budget`,
+  /// When a failed run is repeated, and when its frame has failed: beyond `maxRetries` with code `retry-budget`,
   /// beyond `horizon` since it was accepted with code `horizon`; both are `term` to the sender. As at a sender, a step
   /// forward of the calendar while a process has the handler makes no frame older, and a process gives up frames from
   /// before by their age only after it has had the handler for an hour, or for the horizon if that is shorter.

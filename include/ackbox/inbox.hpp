@@ -26,7 +26,8 @@ enum class InboxState : std::uint8_t {
   running,
   /// Its last run failed; it runs again from `InboxInfo::dueAt` on.
   backoff,
-  /// Its handler has finished it, or it was given up or discarded. Kept for `InboundOptions::processedRetention` if the
+  /// Its handler has finished it, or it has failed or was discarded. Kept for `InboundOptions::processedRetention` if
+  /// the
   /// outcome says more than an acknowledgement.
   ended,
 };

@@ -21,7 +21,7 @@ enum class MessageState : std::uint8_t {
   sent = 2,
   /// The peer has applied it. The row is deleted, or kept for `ackedRetention`.
   acked = 3,
-  /// A dead letter: given up with a reason, kept until it is redriven or discarded.
+  /// A dead letter: not sent any more, for a reason, and kept until it is redriven or discarded.
   failed = 4,
 };
 

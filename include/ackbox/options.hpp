@@ -42,7 +42,8 @@ enum class PeerResetPolicy : std::uint8_t {
   proceed,
   /// The acknowledged messages that are still kept (`OutboxOptions::ackedRetention`) and have not expired are sent
   /// again first, in their order and with their sequences, in sessions and outside; the peer answers those that it
-  /// still knows as duplicates. Needs an `ackedRetention` above 0: otherwise nothing would be left to send again, and
+  /// still knows as duplicates. All are put back in one transaction, for which the other writes wait: keep no more
+  /// than are worth that. Needs an `ackedRetention` above 0: otherwise nothing would be left to send again, and
   /// `validate` refuses the combination.
   resend,
 };

@@ -46,7 +46,7 @@ public:
   /// sessions, the time of its enqueue is set to now, and later than before, which shows the receiver that it is no
   /// repetition. `maxPending` does not refuse it.
   ///
-  /// Caution: the receiver takes the new sequence as a new frame. A message that was given up without an answer
+  /// Caution: the receiver takes the new sequence as a new frame. A dead letter that had no answer
   /// (`horizon`, `peer-killer`) may have taken effect already; only a handler that looks at the id can notice it.
   ///
   /// Returns the receipt; refusals are values, because delivery may have moved the message since the operator looked.

@@ -42,8 +42,9 @@ struct RetryContext {
 /// error and its retry event say so.
 using RetryFunction = std::function<std::optional<std::chrono::milliseconds>(const RetryContext&)>;
 
-/// When a message is tried again, and when it is given up. One for the outbox (`OutboxOptions::retry`), others for some
-/// peers (`PeerOptions::retry`) or sessions (`SessionPolicy::retry`); the most specific one applies, as a whole.
+/// When a message is tried again, and when it becomes a dead letter. One for the outbox (`OutboxOptions::retry`),
+/// others for some peers (`PeerOptions::retry`) or sessions (`SessionPolicy::retry`); the most specific one applies, as
+/// a whole.
 ///
 /// Only attempts that are the message's own fault are charged: a refused connection, a timeout or a 503 for the whole
 /// peer is the peer's state (see `PeerHealthPolicy`) and costs no message an attempt. A refusal (404, say) is the

@@ -30,7 +30,7 @@ struct OutboundFrame {
   std::string data = {};
   /// The frame's number in its session, from 1.
   std::uint64_t sequence = 0;
-  /// The sequence before this one that the sender has not given up; it skips dead letters. 0 for the first.
+  /// The sequence before this one that is no dead letter's. 0 for the first.
   std::uint64_t previousSequence = 0;
   /// Charged attempts so far; 0 on the first try.
   std::uint32_t retryCount = 0;
@@ -114,7 +114,7 @@ enum class RequestOutcome : std::uint8_t {
   /// message, unless others of the peer are accepted: then a message refused again is charged and waits alone.
   peerRefused,
   /// The request as a whole was too large (413) or could not be read (400): smaller requests follow; a single frame
-  /// that fails alone is given up.
+  /// that fails alone is a dead letter.
   requestRejected,
   /// The sender was stopped before the end was known. Charged to no message.
   cancelled,

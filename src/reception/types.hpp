@@ -33,7 +33,7 @@ struct AdmissionReply {
   /// not known.
   std::uint64_t accepted = 0;
   std::string acceptedId = {};
-  /// The frame is taken but its number leaves a gap: this many of the sender's messages were given up.
+  /// The frame is taken but its number leaves a gap: this many of the sender's messages are dead letters.
   std::uint64_t gap = 0;
 };
 

@@ -216,7 +216,7 @@ struct AckedById {
 /// The result of applying an ACK event, which carries a later outcome for a message.
 struct AckEventOutcome {
   enum class Kind : std::uint8_t {
-    /// The message is acknowledged or given up; `message` names it.
+    /// The message is acknowledged or a dead letter; `message` names it.
     settled,
     /// Deferred, and to be sent again; `message` names it.
     recalled,

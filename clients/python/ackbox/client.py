@@ -124,8 +124,8 @@ class Client:
         return [_enqueued(raw) for raw in json.loads(self._post_messages(body).body)["results"]]
 
     def message(self, id: str, wait: Optional[Seconds] = None) -> Dict[str, Any]:
-        """Where a message stands. With `wait`, returns when it is acknowledged (`state` is `acked`) or given up
-        (`failed`, `reason`), or after that time. `result` is what the peer answered, if that came during the
+        """Where a message stands. With `wait`, returns when it is acknowledged (`state` is `acked`) or a dead
+        letter (`failed`, `reason`), or after that time. `result` is what the peer answered, if that came during the
         wait: it is not stored. Raises `NotFound`."""
         check_type("id", id, str)
         path = "/v1/messages/" + urllib.parse.quote(id, safe="", errors="replace")
