@@ -183,6 +183,20 @@ TEST_CASE("P3: only exactly one well-formed result per frame, by id and in order
   }
 }
 
+TEST_CASE("P11: a code that is no plain text counts as none, and its outcome counts") {
+  const auto codeOf = [](const std::string& code) {
+    const std::string first = entry("a", R"(,"outcome":"term","code":")" + code + "\"");
+    const SendReport report = read(sent({"a", "b"}), document(first + "," + entry("b")));
+    REQUIRE((report.outcome == RequestOutcome::answered));
+    CHECK((report.results.at(0).outcome == Outcome::term));
+    return report.results[0].code;
+  };
+  CHECK(codeOf("no-stock") == "no-stock");
+  CHECK(codeOf(R"(caf\u00e9)") == "caf\u00e9");
+  CHECK(codeOf(R"(x\u0000y)").empty());
+  CHECK(codeOf(R"(x\ny)").empty());
+}
+
 TEST_CASE("P3: a document cut at any byte settles nothing") {
   const std::string whole = document(entry("a") + "," + entry("b"));
   for (std::size_t length = 0; length < whole.size(); ++length) {

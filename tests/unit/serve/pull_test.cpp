@@ -400,6 +400,7 @@ TEST_CASE("What cannot be a settlement is refused as a whole, and an unknown rec
   CHECK(one(",\"outcome\":\"reject\"") == 422);
   CHECK(one(",\"outcome\":\"reject\",\"reason\":\"r\",\"code\":\"\"") == 422);
   CHECK(one(",\"outcome\":\"reject\",\"reason\":\"r\",\"code\":\"" + std::string(129, 'x') + "\"") == 422);
+  CHECK(one(",\"outcome\":\"reject\",\"reason\":\"r\",\"code\":\"x\\u0000\"") == 422);
   CHECK(one(",\"outcome\":\"retry\",\"code\":\"c\"") == 422);
   CHECK(one(",\"outcome\":\"ack\",\"reason\":\"r\"") == 422);
   CHECK(one(",\"outcome\":\"ack\",\"result\":{\"a\"}") == 422);
