@@ -27,8 +27,7 @@ enum class InboxState : std::uint8_t {
   /// Its last run failed; it runs again from `InboxInfo::dueAt` on.
   backoff,
   /// Its handler has finished it, or it has failed or was discarded. Kept for `InboundOptions::processedRetention` if
-  /// the
-  /// outcome says more than an acknowledgement.
+  /// the outcome says more than an acknowledgement.
   ended,
 };
 

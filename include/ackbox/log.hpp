@@ -16,7 +16,7 @@ enum class LogLevel : std::uint8_t {
   debug,
   /// What an operator may want to know: started, stopped, a message is tried again, a peer answers again.
   info,
-  /// A message is delayed, refused or a dead letter, or will be: a peer is down, a dead letter, a refused request.
+  /// A message is delayed, is refused or becomes a dead letter, or will: a peer is down, a request was refused.
   warning,
   /// Something must be repaired before messages move: the file cannot be opened or was replaced, or this store went
   /// back to an earlier state.

@@ -37,7 +37,7 @@ struct AttemptInfo {
   /// The duration of the last one; empty if it was not a request but the wait for a deferred ACK.
   std::optional<std::chrono::milliseconds> took = {};
   /// The result for the message. `retry`: charged and tried again. `release`: not charged, and tried again. `fail`:
-  /// given up.
+  /// a dead letter.
   std::string outcome = {};
   /// The HTTP status of the answer; 0 if none came or the sender does not speak HTTP.
   int status = 0;

@@ -96,9 +96,10 @@ public:
   /// enqueues that already wait, and `handler` is called when it is stored. Settled messages make room, those of other
   /// processes noticed within `pollInterval`; an enqueue that does not wait may take the room first. The answer is then
   /// `queueFull` only if `maxWaiting` enqueues wait, or the frame alone is larger than `maxPendingBytes`. `stop` and
-  /// destruction end waiting enqueues with `Errc::stopped`: their frames were not stored. Enqueues of this form keep
-  /// their order among each other, and not with those of the other forms. In PostgreSQL, one whose session an open
-  /// transaction has locked delays those behind it for `busyTimeout` at most, and then fails alone (`databaseBusy`).
+  /// destruction end waiting enqueues with `Errc::stopped`: their frames were not stored. Enqueues with
+  /// `WhenFull::wait` are stored in the order of their calls, but in no order with the other enqueues. In PostgreSQL,
+  /// if an open transaction has locked the session of a waiting enqueue, the enqueues behind it are delayed for
+  /// `busyTimeout` at most, and then it fails alone (`databaseBusy`).
   void enqueueThen(Frame frame, WhenFull whenFull, std::function<void(std::error_code, EnqueueReceipt)> handler);
 
   /// Stores `frame` once for each peer with a subscription that fits it (`OutboxOperator::subscribe`), all in one

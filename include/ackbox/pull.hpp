@@ -45,7 +45,7 @@ public:
 
   /// Settles a claimed message. `ack` retires it; `defer` makes it wait for `OutboxManager::ack`; `nack` is charged,
   /// and the message is tried again, not before `FrameResult::retryAfter`, or made a dead letter by the `RetryPolicy`;
-  /// `term` gives it up. Subscribers are called on the calling thread, or on the thread of another such call that is
+  /// `term` makes it one. Subscribers are called on the calling thread, or on the thread of another such call that is
   /// already calling them.
   ///
   /// Not fsynced: if a power cut undoes it, the message is due again.

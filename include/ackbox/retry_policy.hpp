@@ -76,8 +76,8 @@ struct RetryPolicy {
   /// The age is measured by the calendar, less any step forward of the calendar while a process had the file open and
   /// delivered (`start`, `drainOnce`, `claim`); if the calendar is set back again, the step counts no longer. A process
   /// remembers this until it closes the file: after a restart, the age is measured by the calendar alone. Therefore a
-  /// process gives up messages from before it opened the file only after it has had the file open for an hour, or for
-  /// the horizon if that is shorter. A process that never has it open that long gives up none of them by age.
+  /// process ends messages from before it opened the file by their age only after it has had the file open for an hour,
+  /// or for the horizon if that is shorter. A process that never has it open that long ends none of them.
   std::chrono::milliseconds horizon = std::chrono::hours(24 * 7);
 };
 

@@ -23,7 +23,7 @@ struct StopReport {
   std::uint64_t abandonedRequests = 0;
   /// Claimed messages put back to pending without a charge.
   std::uint64_t released = 0;
-  /// Messages with an outcome that came while `stop` waited: acknowledged, deferred, given up, or to be retried.
+  /// Messages with an outcome that came while `stop` waited: acknowledged, deferred, dead letters, or to be retried.
   std::uint64_t settled = 0;
 };
 

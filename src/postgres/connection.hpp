@@ -82,8 +82,8 @@ public:
   /// Runs statements without parameters, or one if others are posted; the result is that of the last one.
   Result execute(std::string_view sql);
 
-  /// Throws `invalidOption` if the application's connection says texts in another encoding than UTF-8: the server would
-  /// change the names that it gets.
+  /// Throws `invalidOption` if the application's connection sends texts in another encoding than UTF-8: the server
+  /// would change the names that it gets.
   void requireUtf8() const;
 
   /// What libpq said last, one line: for a connection that is lost.

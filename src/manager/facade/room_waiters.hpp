@@ -83,7 +83,7 @@ private:
   std::size_t tried_ ACKBOX_GUARDED_BY(mutex_) = 0;
   bool attemptUnderWay_ ACKBOX_GUARDED_BY(mutex_) = false;
   bool cancelTried_ ACKBOX_GUARDED_BY(mutex_) = false;
-  // The place of the waiter whose enqueue has failed, as behind a lock of its session.
+  // The place of the enqueue that has failed, as behind a lock of its session.
   std::optional<std::size_t> failedAt_ ACKBOX_GUARDED_BY(mutex_);
   bool closed_ ACKBOX_GUARDED_BY(mutex_) = false;
   // The fill of the queue when the first waiter was last refused.

@@ -97,7 +97,7 @@ void BulkChanges::run(std::uint64_t id, const Change& change) {
 void BulkChanges::forgetOne() {
   std::map<std::string_view, std::vector<std::uint64_t>> ended;
   for (const auto& [id, change] : changes_) {
-    // One whose request has no answer yet is kept.
+    // A change is kept until its request was answered.
     if (change.state != BulkChange::State::running && !waiting_.contains(id)) {
       ended[change.sharer].push_back(id);
     }
